@@ -1,4 +1,4 @@
-//! Chat templates with one peculiarity each, written for these tests, and what deriving makes of them.
+//! Drafts for chat templates that have one peculiarity each.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn options() -> Options {
     Options::default().variables(variables).now("2026-01-01T00:00:00".to_owned())
 }
 
-/// The headline, the draft and the notes: what a person sees.
+/// The headline, the draft and the notes.
 fn shown(derivation: &Derivation) -> String {
     let mut text = derivation.headline() + "\n";
     for diagnostic in &derivation.diagnostics {
@@ -97,7 +97,7 @@ fn peculiar_wire_formats() {
 }
 
 #[test]
-fn what_no_template_can_say_is_shown_by_two_turns() {
+fn two_turns_show_calls_that_no_template_can_express() {
     let report = derive(&read("words_of_a_sentence"), &options()).to_value();
     let shown =
         report.get("verification").and_then(|proof| proof.get("inexpressible")).and_then(|turns| turns.as_list());
@@ -107,14 +107,14 @@ fn what_no_template_can_say_is_shown_by_two_turns() {
 }
 
 #[test]
-fn deviations_are_tried_and_told() {
-    // What the marks of this format allow: a template that reads it knows nothing of a stray closing mark.
+fn deviations_are_tried_and_reported() {
+    // The format has no stray closing marks, so its template does not handle them.
     let derivation = derive(&read("whole_call_objects"), &options());
     let tolerance = &derivation.verdict.tolerance;
     let notes: Vec<_> = derivation.diagnostics.iter().filter(|note| note.id == "derive-tolerance").collect();
     assert!(tolerance.tried > 20 && tolerance.tolerated < tolerance.tried, "{tolerance:?}");
     insta::assert_snapshot!(notes[0].message);
-    // A draft that is wrong shows its failures first.
+    // A draft with failures is not tried.
     assert_eq!(derive(&read("arguments_of_a_url"), &options()).verdict.tolerance.tried, 0);
 }
 
@@ -125,7 +125,7 @@ fn deriving_twice_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_template_with_a_syntax_error_says_where() {
+fn a_syntax_error_is_reported_with_its_position() {
     let derivation = derive("{% for m in messages %}{{ m.content }", &Options::default());
     assert_eq!(derivation.status, Status::Failed);
     let place = derivation.diagnostics[0].place.as_ref().unwrap();
@@ -133,7 +133,7 @@ fn a_template_with_a_syntax_error_says_where() {
 }
 
 #[test]
-fn the_name_of_the_reasoning_field_cannot_be_one_that_is_taken() {
+fn the_reasoning_field_cannot_have_a_name_that_is_taken() {
     for name in ["content", "tool_calls", "role"] {
         let options = options().reasoning_field(name.to_owned());
         let derivation = derive("{{ messages[0].content }}", &options);
@@ -143,7 +143,7 @@ fn the_name_of_the_reasoning_field_cannot_be_one_that_is_taken() {
 }
 
 #[test]
-fn the_name_of_the_reasoning_field_can_be_given() {
+fn the_name_of_the_reasoning_field_can_be_set() {
     let options = options().reasoning_field("thinking".to_owned());
     let derivation = derive(&read("space_before_thinking"), &options);
     assert!(derivation.response_template.unwrap().get("fields").unwrap().get("thinking").is_some());
@@ -154,7 +154,7 @@ fn sample(text: &str) -> Sample {
 }
 
 #[test]
-fn a_sample_the_draft_explains_changes_nothing() {
+fn a_sample_that_the_draft_explains_changes_nothing() {
     let plain = derive(&read("space_before_thinking"), &options());
     let sampled = options().samples(vec![sample("<think>\nHm.\n</think>\n\nYes.\n\n<sep>")]);
     let derivation = derive(&read("space_before_thinking"), &sampled);
@@ -164,7 +164,7 @@ fn a_sample_the_draft_explains_changes_nothing() {
 
 #[test]
 fn a_sample_with_a_stray_closing_mark_gets_a_more_tolerant_draft() {
-    // After a prompt that opens no reasoning.
+    // After a prompt that does not open reasoning.
     let prefix = "human: Really? <sep> assistant:".to_owned();
     let sampled = options().samples(vec![sample("Yes.\n</think>\n\nReally.").prefix(prefix)]);
     let derivation = derive(&read("space_before_thinking"), &sampled);
@@ -174,7 +174,7 @@ fn a_sample_with_a_stray_closing_mark_gets_a_more_tolerant_draft() {
 }
 
 #[test]
-fn a_sample_no_draft_explains_is_reported_with_its_place() {
+fn an_unexplained_sample_is_reported_with_its_position() {
     let sampled = options().samples(vec![sample("Yes. <tool_call>\nnot JSON\n</tool_call>")]);
     let derivation = derive(&read("space_before_thinking"), &sampled);
     assert_eq!(derivation.status, Status::Partial);

@@ -1,4 +1,4 @@
-//! Samples that teach: what models write otherwise than their chat template, learned beside what renders show.
+//! Learning from samples: forms that models write and their chat templates do not.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn tools() -> Value {
     .unwrap()
 }
 
-/// The calls of one output, each a city and a number of days.
+/// Calls, each with a city and a number of days.
 fn calls(calls: &[(&str, i64)]) -> Value {
     let calls = calls.iter().map(|(city, days)| {
         let arguments = Value::from([("city", (*city).into()), ("days", (*days).into())]);
@@ -49,7 +49,7 @@ fn read(derivation: &Derivation, text: &str) -> Object {
     parser.finish().unwrap().message
 }
 
-/// How one model writes a call, given city and days.
+/// Writes a call as one model does, given a city and a number of days.
 type Writes = fn(&str, i64) -> String;
 
 const WAYS: [(&str, &str, Writes); 6] = [
@@ -84,7 +84,7 @@ const WAYS: [(&str, &str, Writes); 6] = [
 ];
 
 #[test]
-fn calls_written_otherwise_are_learned_beside_those_of_the_chat_template() {
+fn other_forms_of_calls_are_learned_in_addition_to_that_of_the_chat_template() {
     for (name, way, write) in WAYS {
         let text = |city, days| format!("{}<|im_end|>", write(city, days));
         let message = |city, days| Value::from([("tool_calls", calls(&[(city, days)]))]);
@@ -109,7 +109,7 @@ fn calls_written_otherwise_are_learned_beside_those_of_the_chat_template() {
 }
 
 #[test]
-fn prose_that_mentions_what_was_learned_stays_as_it_was() {
+fn prose_that_mentions_learned_marks_does_not_change() {
     let (name, _, write) = WAYS[0];
     let text = format!("{}<|im_end|>", write("Ghent", 2));
     let learned = derived(name, vec![sample(1, &text, Value::from([("tool_calls", calls(&[("Ghent", 2)]))]))]);
@@ -121,7 +121,7 @@ fn prose_that_mentions_what_was_learned_stays_as_it_was() {
 }
 
 #[test]
-fn samples_that_are_read_already_teach_nothing() {
+fn samples_that_the_draft_reads_teach_nothing() {
     let text = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Ghent\", \"days\": 2}}\n</tool_call><|im_end|>";
     let plain = derived("hermes", Vec::new());
     let same = derived("hermes", vec![sample(1, text, Value::from([("tool_calls", calls(&[("Ghent", 2)]))]))]);
@@ -130,7 +130,7 @@ fn samples_that_are_read_already_teach_nothing() {
 }
 
 #[test]
-fn what_cannot_be_learned_is_a_departure() {
+fn a_sample_that_teaches_nothing_is_a_departure() {
     let wrong =
         sample(1, "Nothing of this is a call.<|im_end|>", Value::from([("tool_calls", calls(&[("Ghent", 2)]))]));
     let derivation = derived("hermes", vec![wrong]);

@@ -1,4 +1,4 @@
-//! `--target`: drafts within the limits of readers, what that costs, and who reads a draft.
+//! `--target`: drafts within the limits of readers, the costs, and the verdict of each reader.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn ids(derivation: &Derivation) -> Vec<&'static str> {
     derivation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect()
 }
 
-/// A chat template whose reasoning stands under a key of its own.
+/// A chat template that reads reasoning under this key.
 fn with_reasoning(key: &str) -> String {
     format!(
         "{{% for m in messages %}}<|{{{{ m.role }}}}|>\
@@ -44,7 +44,7 @@ fn with_reasoning(key: &str) -> String {
 }
 
 #[test]
-fn reasoning_is_called_as_readers_call_it_where_the_chat_template_reads_it_then() {
+fn reasoning_has_the_readers_name_if_the_chat_template_reads_it_then() {
     for (key, targets, given, name) in [
         ("reasoning_content", &[][..], None, "thinking"),
         ("thinking", &[][..], None, "thinking"),
@@ -63,7 +63,7 @@ fn reasoning_is_called_as_readers_call_it_where_the_chat_template_reads_it_then(
 }
 
 #[test]
-fn a_name_somebody_asked_for_stays_whatever_the_target_takes() {
+fn a_requested_name_stays_even_if_the_target_refuses_it() {
     let derivation = derived_with(&with_reasoning("thinking"), &["vllm"], Some("thoughts"));
     assert_eq!((fields(&derivation)[0].as_str(), derivation.status), ("thoughts", Status::Partial));
     let finding = derivation.diagnostics.iter().find(|diagnostic| diagnostic.id == "derive-target").unwrap();
@@ -71,7 +71,7 @@ fn a_name_somebody_asked_for_stays_whatever_the_target_takes() {
 }
 
 #[test]
-fn every_reader_says_whether_it_takes_the_draft() {
+fn every_reader_accepts_the_draft_or_refuses_it() {
     let derivation = derived(&with_reasoning("tool_plan"), &[]);
     let refusing: Vec<Reader> = derivation
         .readers
@@ -86,7 +86,7 @@ fn every_reader_says_whether_it_takes_the_draft() {
 }
 
 #[test]
-fn every_target_loads_every_draft_of_ours_or_says_why_not() {
+fn every_target_accepts_our_drafts_or_has_a_diagnostic() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
     let mut refused: Vec<String> = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -107,7 +107,7 @@ fn every_target_loads_every_draft_of_ours_or_says_why_not() {
 }
 
 #[test]
-fn text_on_both_sides_of_a_call_is_kept_where_the_reader_can() {
+fn text_on_both_sides_of_a_call_is_kept_if_the_reader_can_join_it() {
     let source = read("chat_templates/hermes.jinja");
     let pieces = |targets: &[&str]| {
         let derivation = derived(&source, targets);
@@ -129,7 +129,7 @@ fn text_on_both_sides_of_a_call_is_kept_where_the_reader_can() {
 }
 
 #[test]
-fn what_only_a_look_around_reads_is_partial_with_the_readers_words() {
+fn a_format_that_needs_look_arounds_is_partial_for_a_reader_without_them() {
     let source = read("tests/derive/keywords_in_brackets.jinja");
     assert_eq!(derived(&source, &[]).status, Status::Proved);
     let derivation = derived(&source, &["smg"]);
@@ -138,7 +138,7 @@ fn what_only_a_look_around_reads_is_partial_with_the_readers_words() {
     assert!(finding.message.contains("look-around"), "{}", finding.message);
 }
 
-/// A model's folder with a response template that looks around.
+/// A model folder with a response template that has look-arounds.
 fn model(name: &str) -> std::path::PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -155,7 +155,7 @@ fn model(name: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn lint_rewrites_for_a_target_where_a_chat_template_proves_it() {
+fn lint_rewrites_for_a_target_if_a_chat_template_proves_the_result() {
     let folder = model("lint_rewrites");
     let file = folder.join("tokenizer_config.json");
     let lint = |arguments: &[&str]| {

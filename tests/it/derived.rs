@@ -1,4 +1,4 @@
-//! What `derived/` holds is what deriving gives; `INSTA_UPDATE=always cargo test --test it derived::` writes it anew.
+//! `derived/` contains the current drafts; `INSTA_UPDATE=always cargo test --test it derived::` rewrites it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn templates() -> Vec<PathBuf> {
     files
 }
 
-/// The file must hold this text, or is made to.
+/// Checks that a file has this text, or writes it.
 fn pin(file: &Path, text: &str) -> Result<(), String> {
     if crate::blesses() {
         fs::write(file, text).unwrap();
@@ -27,7 +27,7 @@ fn pin(file: &Path, text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn every_chat_template_derives_proves_out_and_gives_the_same_bytes() {
+fn every_chat_template_has_a_proved_draft_with_the_same_bytes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("derived");
     let mut wrong = Vec::new();
     for path in templates() {
@@ -45,7 +45,7 @@ fn every_chat_template_derives_proves_out_and_gives_the_same_bytes() {
 }
 
 #[test]
-fn nothing_stands_in_derived_that_no_template_gives() {
+fn every_file_in_derived_belongs_to_a_chat_template() {
     let names: Vec<String> =
         templates().iter().map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("derived")).unwrap() {

@@ -1,4 +1,4 @@
-//! What is said about readers of templates, beside what the readers themselves did with the same templates.
+//! Compares our statements about readers with what the readers did with the same templates.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn load(text: &str) -> Template {
 /// `tests/inputs/targets.json` was written by the readers: `transformers` 5.23.0, `vllm` 0.33.0, `sglang` 0.5.23 and
 /// `smg` 0.1.0 were given each template, and `refused_by` names those that did not load it.
 #[test]
-fn what_readers_refuse_is_what_they_refused() {
+fn the_recorded_refusals_of_readers_are_predicted() {
     let rows: Json =
         serde_json::from_str(&fs::read_to_string(root().join("tests/inputs/targets.json")).unwrap()).unwrap();
     let rows = rows.as_array().unwrap();
@@ -72,7 +72,7 @@ fn patterns(folder: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_pattern_of_ours_is_judged_as_the_crate_judges_it() {
+fn every_pattern_of_ours_gets_the_verdict_of_the_crate() {
     let all: BTreeSet<String> = ["tests", "derived"].into_iter().flat_map(patterns).collect();
     let mut judged = 0;
     for source in all {
@@ -89,7 +89,7 @@ fn every_pattern_of_ours_is_judged_as_the_crate_judges_it() {
 }
 
 #[test]
-fn refusals_name_the_place_and_the_words() {
+fn refusals_have_the_place_and_the_words_of_the_reader() {
     let template = load(
         r#"{"start_anchor": "<|a|>", "defaults": {"role": "assistant", "content": ""}, "fields": {
             "reasoning_content": {"open": "<think>", "close": "</think>"},
@@ -108,7 +108,7 @@ fn refusals_name_the_place_and_the_words() {
 }
 
 #[test]
-fn cautions_say_what_a_reader_drops() {
+fn cautions_have_the_place_of_what_a_reader_drops() {
     let calls = r#""tool_calls": {"open": "<c>", "close": "</c>", "repeats": true, "content": "json""#;
     let shaped = r#""transform": {"function": {"name": "{content.name}", "arguments": "{content.arguments}"}}"#;
     let thinking = r#""thinking": {"open": "<think>", "close": "</think>"}"#;
@@ -164,9 +164,9 @@ fn cautions_say_what_a_reader_drops() {
     }
 }
 
-/// A template that keeps to the limits of a target is one that the target takes.
+/// A target accepts a template within its limits.
 #[test]
-fn limits_say_what_checks_refuse() {
+fn limits_match_checks() {
     for target in &TARGETS {
         let limits = target.limits();
         let refuses = |fields: &str, defaults: &str| {
@@ -252,9 +252,9 @@ const CONSTRUCTS: &[&str] = &[
     r"\ ",
 ];
 
-/// What the two crates refuse is asked of them, so a new release of either cannot make a verdict stale.
+/// Compares our verdicts with those of the two crates, so that a new release of either cannot make them stale.
 #[test]
-fn engines_in_rust_are_judged_by_themselves() {
+fn verdicts_on_rust_engines_match_the_engines() {
     let all =
         ["tests", "derived"].into_iter().flat_map(patterns).chain(CONSTRUCTS.iter().map(|source| (*source).to_owned()));
     let engine = |name: &str| ENGINES.iter().find(|engine| engine.name == name).unwrap();
@@ -262,7 +262,7 @@ fn engines_in_rust_are_judged_by_themselves() {
     let (mut judged, mut wrong) = (0, Vec::new());
     for source in all {
         let Ok(pattern) = Pattern::new(&source) else { continue };
-        // It loads `a++` and means a repeat of a repeat.
+        // It loads `a++`, but as a repeat of a repeat.
         let means_else =
             source.contains("++") || source.contains("*+") || source.contains("}+") || source.contains("?+");
         let refused = regex::Regex::new(&source).is_err();
@@ -270,7 +270,7 @@ fn engines_in_rust_are_judged_by_themselves() {
             wrong.push(format!("regex {source}: {:?}, refused: {refused}", plain.check(&pattern)));
         }
         let refused = fancy_regex::Regex::new(&source).is_err();
-        // A pattern that calls itself as a whole loads there, and restores no groups.
+        // A pattern that calls itself loads there, but does not restore groups.
         let restores_less = source.contains("(?R)") && !refused;
         if fancy.check(&pattern).is_some() != refused && !restores_less {
             wrong.push(format!("fancy-regex {source}: {:?}, refused: {refused}", fancy.check(&pattern)));
@@ -281,7 +281,7 @@ fn engines_in_rust_are_judged_by_themselves() {
 }
 
 #[test]
-fn engines_are_judged_by_what_they_have() {
+fn an_engine_refuses_patterns_with_constructs_that_it_lacks() {
     for (source, refusing) in [
         (r"</think>\s*", &[][..]),
         (r"a(?=b)", &["regex (Rust)"]),

@@ -13,7 +13,7 @@ use backchat_core::json::{Object, Value};
 
 pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Object {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
-    // An object whose key is the name has no path to it.
+    // If the name is a key of the object, no path leads to it.
     let named = calls.body.object.as_ref().and_then(|object| Some((object, object.name.as_deref()?)));
     match (named, choices.region) {
         (Some((object, name)), CallRegion::Natural) if object.in_array => plan.list(object, name),
@@ -29,7 +29,7 @@ pub(super) fn opening(wire: &WireFormat, calls: &Calls, choices: &Choices) -> St
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
     match wire.segmentation.is_distinctive(&first) {
         true => spaced(first.trim()),
-        // The mark of a section that is not distinctive is one if a call follows it.
+        // A section mark that is not distinctive counts only if a call follows.
         false if !plan.cut.section.trim().is_empty() => {
             format!("{}\\s*{}", spaced(plan.cut.section.trim()), plan.begin())
         }
@@ -49,8 +49,8 @@ impl Plan<'_> {
         if self.choices.exact_space { escape(text) } else { spaced(text) }
     }
 
-    /// Whether a call's object is best read whole: it has its own mark, has more members after its arguments, or has
-    /// them in a string, whose braces are not structural.
+    /// Whether a call's object is best read whole: it has its own mark, more members after the arguments, or arguments in a
+    /// string, whose braces are not structural.
     fn reads_whole(&self) -> bool {
         let own = if self.calls.several { self.cut.open.trim() } else { self.first_mark() };
         let body = &self.calls.body;
@@ -59,19 +59,19 @@ impl Plan<'_> {
             || body.tail.iter().any(|piece| matches!(piece, CallPart::Name | CallPart::Id))
     }
 
-    /// A text without its trailing white space, which every content parser ignores: a call that is cut off there is
-    /// read like one that is cut off after it.
+    /// A text without its trailing white space, which every content parser ignores, so that a call that is cut off before
+    /// it is read as well.
     fn bare_end<'t>(&self, text: &'t str) -> &'t str {
         let bare = text.trim_end();
         if self.choices.exact_space || bare.is_empty() { text } else { bare }
     }
 
-    /// Whether an answer may follow the calls at once: text with which no JSON continues.
+    /// Whether content without an opening mark follows the calls.
     fn text_follows(&self) -> bool {
         self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty()
     }
 
-    /// Matches where the text that follows cannot continue JSON. A quote could also begin an answer.
+    /// Looks ahead that the text does not continue JSON. A quote may also begin an answer, so only a strict guard excludes it.
     fn no_json_follows(&self) -> &'static str {
         match self.choices.guard {
             Guard::Always => "(?!\\s*[\\]},\"])",
@@ -79,7 +79,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether a text can safely be read as a mark anywhere in prose.
+    /// Whether a text is safe to read as a mark anywhere in prose.
     fn is_mark(&self, text: &str) -> bool {
         self.wire.segmentation.is_distinctive(text)
     }
@@ -119,11 +119,11 @@ impl Plan<'_> {
         } else if self.is_mark(close) {
             self.close(&mut field, "", close);
         } else if !close.chars().all(|c| "]})".contains(c)) {
-            // A fence occurs in JSON only inside a string.
+            // JSON contains a fence only inside a string.
             let patterns = [spaced(close)].into_iter().chain(self.wire.sure_stops().map(escape));
             Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
         } else {
-            // Punctuation that JSON also uses closes the list only after its bracket, where the turn can end.
+            // Punctuation that JSON also uses closes the list only after its bracket and before the end of the turn.
             let pattern = format!("(?<=\\]){}(?=\\s*(?:{}))\\s*", self.text(close), self.ends_of_turn());
             Delimiter::Pattern(pattern).write(&mut field, "close");
         }
@@ -133,7 +133,7 @@ impl Plan<'_> {
         field
     }
 
-    /// Each call one object, read whole.
+    /// Each call as one object, read whole.
     fn object(&self, object: &ObjectBody, name: &[String]) -> Object {
         let mut field = Object::new();
         let open = self.before_call(self.bare_end(&self.cut.open));
@@ -144,14 +144,14 @@ impl Plan<'_> {
         if self.is_mark(&self.cut.close) || !self.cut.close.trim().is_empty() {
             self.close(&mut field, "", &self.cut.close);
         } else {
-            // The object's own end closes it, where a call can end.
+            // The end of the object closes it if a call can end there.
             let mut followers = self.followers();
             followers.push("\\Z".to_owned());
             let pattern = match self.text_follows() {
                 true => format!("(?<={}){}", object_end(object), self.no_json_follows()),
                 false => {
                     let ends = format!("(?={})", self.followed_by(&followers));
-                    // White space before the end of the section is no content.
+                    // White space before the end of the section is not content.
                     let section = self.cut.section_close.as_str();
                     let is_parted = section.starts_with(char::is_whitespace) && !section.trim().is_empty();
                     let parted = is_parted.then(|| format!("\\s+(?={})", spaced(section.trim())));
@@ -167,7 +167,7 @@ impl Plan<'_> {
         field
     }
 
-    /// The arguments alone, with name and id captured before them.
+    /// The arguments alone, with the name and id captured before them.
     fn arguments(&self) -> Object {
         let mut field = Object::new();
         let body = &self.calls.body;
@@ -195,7 +195,7 @@ impl Plan<'_> {
         {
             open.push_str("\\s*");
         }
-        // The text after the arguments is captured by looking ahead.
+        // A look-ahead captures text after the arguments.
         let is_late = body
             .tail
             .iter()
@@ -223,8 +223,8 @@ impl Plan<'_> {
     }
 }
 
-/// The pieces with a name and its number as one id: a word of the template's own that distinguishes calls. A word
-/// before the name belongs to it, and leaves the text that opens a call.
+/// The parts with a name and its number as one id, which the template itself makes up. A word before the name belongs to
+/// the id instead of the text that opens the call.
 fn numbered_id(pieces: &[CallPart], open: &mut &str) -> Option<Vec<CallPart>> {
     let [CallPart::Name, CallPart::Text(sign), CallPart::Counter(_), rest @ ..] = pieces else { return None };
     let is_ended = matches!(rest.first(), Some(CallPart::Text(text)) if !text.trim().is_empty());
@@ -236,7 +236,7 @@ fn numbered_id(pieces: &[CallPart], open: &mut &str) -> Option<Vec<CallPart>> {
     Some([CallPart::NamedId].into_iter().chain(rest.iter().cloned()).collect())
 }
 
-/// The captures of the pieces before and after the arguments.
+/// The captures of the parts before and after the arguments.
 #[derive(Default)]
 struct Groups {
     has_name: bool,
@@ -245,7 +245,7 @@ struct Groups {
     bare: bool,
 }
 
-/// A stretch of JSON, with white space where JSON allows it.
+/// A piece of JSON as a pattern, with white space where JSON allows it.
 fn json_text(text: &str) -> String {
     let mut out = String::new();
     let mut quoted = false;
@@ -366,7 +366,7 @@ mod tests {
                 "",
                 &["f{}", "g{}"],
             ),
-            // White space that a model writes beside the marks changes nothing.
+            // White space next to the marks does not matter.
             ("spaced", &marked, "<call>\n{\"name\":\"f\",\"arguments\":{}}\n</call>\n<end>", "", &["f{}"]),
             ("no call", &marked, "A {\"name\": \"f\"} is an object.<end>", "A {\"name\": \"f\"} is an object.", &[]),
             (
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guarded_close_is_one_only_where_a_call_can_end() {
+    fn a_guarded_close_matches_only_where_a_call_can_end() {
         let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
         let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": \"a </call> b\"}}</call><end>";
         let guarded = Choices { guard: Guard::Always, ..Choices::default() };
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_that_a_value_may_hold_is_known_by_what_ends_an_argument() {
+    fn a_close_that_a_value_may_contain_follows_the_end_of_an_argument() {
         let body = named_body("(", Arguments::Pairs(Box::new(pairs(["<k>", "<v>", "</k>", ""]))));
         let wire = wire_with(["<calls>", "", ")", "\n", "</calls>"], body);
         let text = "<calls>f(<k>a<v>x)g(y</k>)\nh()</calls><end>";
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_nothing_closes_does_not_end_inside_a_string_before_a_quote() {
+    fn an_object_without_a_close_does_not_end_inside_a_string() {
         let mut wire = wire_with(["", "<call>", "", "", ""], object_body());
         wire.content.place = Place::After;
         let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": [\"}\", \"}}\", \"b\"]}} Hi<end>";
@@ -472,7 +472,7 @@ mod tests {
         for (pattern, text, is_opening) in [
             (of(["", "<call>", "</call>", "", ""], bare.clone()), "<call>", true),
             (of(["", "<call>", "</call>", "", ""], bare.clone()), object, false),
-            // A section's word alone would occur in prose: a call has to follow it.
+            // Prose may contain the word of a section: a call must follow it.
             (of(["calls:", "", "", ", ", ""], bare.clone()), "calls: and so on", false),
             (of(["calls:", "", "", ", ", ""], bare.clone()), "calls:\n{\"name\": \"f\", \"arguments\": ", true),
             (of(["", "", "", "", ""], bare.clone()), object, true),
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_after_the_arguments_is_found_by_looking_ahead() {
+    fn a_look_ahead_finds_a_name_after_the_arguments() {
         let text = |text: &str| CallPart::Text(text.to_owned());
         let body =
             Body { head: vec![], arguments: Arguments::Json, tail: vec![text("<to>"), CallPart::Name], object: None };
@@ -518,9 +518,9 @@ mod tests {
     }
 
     #[test]
-    fn json_may_be_spaced_otherwise_but_not_inside_its_strings() {
+    fn white_space_in_json_may_vary_but_not_inside_strings() {
         assert_eq!(json_text("{\"a b\": \""), "\\{\\s*\"a b\":\\s*\"");
-        assert_eq!(json_text("\"x: {\""), "\"x: \\{\"", "signs of a string are its text");
+        assert_eq!(json_text("\"x: {\""), "\"x: \\{\"", "punctuation in a string is text");
         let Some(mut object) = object_body().object else { panic!("an object") };
         assert_eq!(object_start(&object), "\\{\\s*\"name\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*\"arguments\"\\s*:");
         object.name = None;

@@ -1,7 +1,7 @@
-//! Turns whose parts all have one header, with a word of their own between the same two marks.
+//! Turns whose parts all have the same header, with a different word between the same two marks.
 //!
-//! A template writes only the words that its messages need. Models that know the header also write others, and put
-//! the name of a call before it or inside: the draft reads each order.
+//! A template writes only the words that its messages need. Models also write other words, and put the name of a call
+//! before or inside the header: the draft reads every order.
 
 use super::pattern::escape;
 use crate::wire::structure::WireFormat;
@@ -12,12 +12,12 @@ use backchat_core::text;
 pub(super) struct Channels<'w> {
     before: &'w str,
     after: &'w str,
-    /// The word that calls have in it.
+    /// The word for calls.
     called: &'w str,
 }
 
 impl<'w> Channels<'w> {
-    /// Finds it; `None` if one of the parts has no such header, or two have the same word.
+    /// Finds the header; `None` if a part has no such header, or two parts have the same word.
     pub fn find(wire: &'w WireFormat) -> Option<Self> {
         let header = |text| header(wire, text);
         let (before, thought, after) = header(wire.reasoning.as_ref()?.open.trim())?;
@@ -29,7 +29,7 @@ impl<'w> Channels<'w> {
         is_one.then_some(Self { before, after, called })
     }
 
-    /// The header with the word of calls and no call in it: content.
+    /// The header with the word for calls but without a name, which opens content.
     pub fn without_call(&self) -> String {
         format!("{}{}{}", self.before, self.called, self.after)
     }
@@ -39,7 +39,7 @@ impl<'w> Channels<'w> {
         format!("(?:{}\\w+\\s+)?", escape(self.before))
     }
 
-    /// The rest of the header after the name: any word or none, and the format of the arguments.
+    /// The rest of the header after the name: an optional word and the format of the arguments.
     pub fn after_name(&self) -> String {
         let word = self.before.trim_matches(|c: char| !c.is_alphanumeric());
         let mark = escape(self.before).replacen(&escape(word), "\\w+", 1);
@@ -84,17 +84,17 @@ mod tests {
     }
 
     #[test]
-    fn parts_share_a_header_with_a_word_of_each() {
+    fn parts_share_a_header_with_different_words() {
         let known = wire("<|part|>say<|text|>", "<|part|>act json<|text|>");
         let channels = Channels { before: "<|part|>", after: "<|text|>", called: "act" };
         assert_eq!(Channels::find(&known), Some(channels));
         for (said, called) in [
-            // Two parts with one word, other marks, no word.
+            // The same word twice, other marks, no word.
             ("<|part|>say<|text|>", "<|part|>say json<|text|>"),
             ("<|piece|>say<|text|>", "<|part|>act<|text|>"),
             ("<|part|><|text|>", "<|part|>act<|text|>"),
             ("<|part|>say<|text|>", "<|text|>"),
-            // Tags that people write are no header.
+            // Tags that people write do not form a header.
             ("<part>say<text>", "<part>act<text>"),
         ] {
             assert_eq!(Channels::find(&wire(said, called)), None, "{said} {called}");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_read_in_each_order_of_its_header() {
+    fn a_call_is_read_in_every_order_of_its_header() {
         let draft = draft(&wire("<|part|>say<|text|>", "<|part|>act json<|text|>"));
         for text in [
             " to=tools.f<|part|>act json<|text|>{\"a\": 1}<end>",

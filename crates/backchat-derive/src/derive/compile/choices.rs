@@ -1,14 +1,13 @@
-//! The choices that a wire's structure leaves open: one small record, each choice with its alternatives, cheapest
-//! first.
+//! The choices that a wire's structure leaves open, in one small record.
 
 use std::sync::LazyLock;
 
 use crate::wire::structure::{Calls, Cut, WireFormat};
 
-/// One reading of a wire among those the format allows.
+/// One of the possible readings of a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) struct Choices {
-    /// Which cut of the calls.
+    /// The index of the cut of calls.
     pub cut: usize,
     pub region: CallRegion,
     pub guard: Guard,
@@ -16,15 +15,13 @@ pub(in crate::derive) struct Choices {
     pub exact_space: bool,
     /// Whether the mark of a section must come before the first call, even if the call's own mark is distinctive.
     pub needs_section: bool,
-    /// Whether the closing mark of reasoning that nothing opened is left out of content, even if the template never
-    /// writes it.
+    /// Whether content leaves out a stray closing mark of reasoning even if the template never writes one.
     pub drops_stray: bool,
-    /// Whether the first mark of the text after reasoning closes it, and not all of that text.
+    /// Whether only the first mark of the text after reasoning closes it.
     pub thought_ends_early: bool,
-    /// Whether a call without a mark of its own is known to follow another by the mark of their section, too, with no
-    /// end of it since, and not only by the end of the one before.
+    /// Whether a call without its own mark must be inside an open section, in addition to following another call.
     pub inside_section: bool,
-    /// Whether a call without a mark of its own may begin after any content, and not only with the turn or after
+    /// Whether a call without its own mark may begin after any content, not only at the start of the turn or after
     /// reasoning.
     pub after_content: bool,
 }
@@ -32,7 +29,7 @@ pub(in crate::derive) struct Choices {
 /// The content of one region of `tool_calls`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum CallRegion {
-    /// The form that suits the body best.
+    /// The content that suits the body best.
     #[default]
     Natural,
     /// The arguments alone: the text before them is captured in the opening.
@@ -41,7 +38,7 @@ pub(in crate::derive) enum CallRegion {
     Whole,
 }
 
-/// Whether a close also depends on the text around it.
+/// Whether a close depends on the text around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Guard {
     /// On the text after it, if the close could be mistaken for text.
@@ -62,7 +59,7 @@ pub(in crate::derive) enum Topic {
 }
 
 impl Choices {
-    /// The records that differ from this one in one choice about the failed part.
+    /// The records that differ from this one in one choice about the failed parts.
     pub fn neighbors(&self, wire: &WireFormat, topics: &[Topic]) -> Vec<Choices> {
         let mut found = Vec::new();
         let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());
@@ -105,10 +102,10 @@ impl Choices {
         self.cut + odd.into_iter().filter(|odd| *odd).count() * 2
     }
 
-    /// The chosen cut; the plainest if there is none of that number.
+    /// The chosen cut; the plainest if the index is out of range.
     pub fn cut<'w>(&self, calls: &'w Calls) -> &'w Cut {
         static NONE: LazyLock<Cut> = LazyLock::new(Cut::default);
-        debug_assert!(!calls.cuts.is_empty(), "calls that a wire knows are cut in at least one way");
+        debug_assert!(!calls.cuts.is_empty(), "calls have at least one cut");
         calls.cuts.get(self.cut).or(calls.cuts.first()).unwrap_or(&NONE)
     }
 }
@@ -119,7 +116,7 @@ mod tests {
     use crate::derive::by_hand::{cut, object_body, wire_with};
 
     #[test]
-    fn the_plainest_choices_cost_nothing_and_every_other_costs() {
+    fn only_the_plainest_choices_cost_nothing() {
         let mut wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
         wire.calls.as_mut().unwrap().cuts.push(cut(["<call>", "", "", "", "</call>"]));
         let plain = Choices::default();
@@ -146,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_says_which_cut() {
+    fn a_choice_selects_the_cut() {
         let mut calls = wire_with(["", "<a>", "", "", ""], object_body()).calls.unwrap();
         calls.cuts.push(cut(["", "<b>", "", "", ""]));
         let open = |at| Choices { cut: at, ..Choices::default() }.cut(&calls).open.clone();

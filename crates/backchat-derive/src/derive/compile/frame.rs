@@ -1,11 +1,10 @@
-//! The text around calls and at the end of turns, as marks that other parts must leave alone or swallow.
+//! Classifies the text around calls and at the end of turns: which marks are safe delimiters.
 
 use crate::wire::marks;
 use crate::wire::structure::WireFormat;
 
 impl WireFormat {
-    /// Whether a text can safely be read as the end of content: no words of prose, no signs of Markdown, JSON and code
-    /// alone.
+    /// Whether a text is safe to read as the end of content: neither prose nor only punctuation of Markdown, JSON or code.
     pub(super) fn is_distinct(&self, text: &str) -> bool {
         let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
         let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
@@ -19,8 +18,7 @@ impl WireFormat {
                 && !text.chars().all(plain)
     }
 
-    /// Whether a mark looks like a token of its own rather than a tag that people write too: it has a bar in its
-    /// brackets.
+    /// Whether a mark looks like a special token rather than a tag that people also write: it has a bar in its brackets.
     pub(super) fn is_token(&self, mark: &str) -> bool {
         self.is_distinct(mark) && mark.contains(['|', '｜'])
     }
@@ -32,13 +30,13 @@ impl WireFormat {
             && mark.ends_with(marks::is_closing)
     }
 
-    /// The stops that end more than content: one that looks like a closing tag may be text of a thought or a value.
+    /// The stops that also end reasoning and calls. One that looks like a closing tag does not: a value may contain it.
     pub(super) fn sure_stops(&self) -> impl Iterator<Item = &str> {
         let is_sure = |stop: &&str| self.segmentation.is_distinctive(stop) && !stop.starts_with("</");
         self.stops.iter().map(String::as_str).filter(is_sure)
     }
 
-    /// The marks of a section's end, each with the signs beside it that would not be distinctive alone.
+    /// The marks of a section's end, each with the punctuation before it that is not distinctive alone.
     pub(super) fn section_marks<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let text = text.trim();
         let mut groups = Vec::new();
@@ -54,13 +52,13 @@ impl WireFormat {
     }
 }
 
-/// Whether a text is punctuation and a word, the way tags without brackets are marked.
+/// Whether a text is a tag without brackets: punctuation and a word.
 fn is_tag(text: &str) -> bool {
     let word = text.trim_start_matches(['@', '#', '$', '%', '~', '^']);
     word.len() < text.len() && word.chars().count() > 2 && word.chars().all(char::is_alphanumeric)
 }
 
-/// Whether a text is a closing tag without a name, which does not occur in prose and hardly in code.
+/// Whether a text is a closing tag without a name, which prose does not contain and code hardly does.
 fn is_nameless_closer(text: &str) -> bool {
     matches!(text.as_bytes(), [open, b'/', shut] if marks::is_opening((*open).into()) && marks::is_closing((*shut).into()))
 }
@@ -77,7 +75,7 @@ mod tests {
             ("<end>", true),
             ("[/INST]", true),
             ("@end", true),
-            // Two letters after a sign are a name in prose.
+            // Two letters after punctuation may be a name in prose.
             ("@me", false),
             ("</>", true),
             ("/>", false),
@@ -99,7 +97,7 @@ mod tests {
         for (mark, token, closed, sure) in [
             ("<|end|>", true, true, true),
             ("<end>", false, true, true),
-            // Text of a thought may hold a closing tag.
+            // Reasoning may contain a closing tag.
             ("</s>", false, true, false),
             // A value interrupts it.
             ("<tool=", false, false, true),
@@ -112,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_goes_with_the_mark_after_it() {
+    fn punctuation_belongs_to_the_mark_after_it() {
         let table: [(&str, &[&str]); 5] = [
             ("]</calls>", &["]</calls>"]),
             ("</calls>\n</turn>", &["</calls>", "</turn>"]),
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_begins_at_the_last_mark_or_is_all_of_the_text() {
+    fn a_header_begins_at_the_last_mark_or_is_the_whole_text() {
         for (text, header) in [("hi <a> <b>x", "<b>x"), ("<a>", "<a>"), ("plain", "plain"), ("", "")] {
             assert_eq!(Segmentation::Words.from_last(text), header, "{text:?}");
         }

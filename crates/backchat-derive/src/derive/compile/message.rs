@@ -1,4 +1,4 @@
-//! A turn that is one JSON object: every member that carries a part of the message is a region.
+//! A turn that is one JSON object: each member that carries a part of the message is a region.
 
 use super::calls::object_shape;
 use super::pattern::{Delimiter, any_of, escape};
@@ -20,8 +20,8 @@ pub(super) fn fields(wire: &WireFormat, message: &MessageObject, reasoning_field
     fields.insert("content", Value::Object(text(&message.content)));
 }
 
-/// The region of a member whose value begins and ends with these characters: it ends before the next key, or where the
-/// turn does.
+/// The region of a member whose value begins and ends with these characters. It ends before the next key or at the end of
+/// the turn.
 fn field(wire: &WireFormat, message: &MessageObject, key: &str, first: char, last: char) -> Object {
     let [first, last] = [first, last].map(|sign| escape(&sign.to_string()));
     let mut field = Object::new();

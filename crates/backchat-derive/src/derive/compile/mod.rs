@@ -1,7 +1,7 @@
-//! From the structure of a wire and one record of choices to a response template.
+//! Compiles the structure of a wire and one record of choices to a response template.
 //!
 //! Opens come from the text that can begin a part, closes from the text that can follow it. Every open question is a
-//! choice; every choice compiles in the same way, so that the proof can decide which one reads the wire.
+//! choice, so that the proof can decide which one reads the wire.
 
 mod calls;
 mod channels;
@@ -55,7 +55,7 @@ fn anchors(wire: &WireFormat) -> Delimiter {
             any_end = true;
             continue;
         }
-        // The prompt's part of the turn belongs to the message only if a mark of the message begins there.
+        // The prefill belongs to the message only if it contains an opening mark of the message.
         let opens = first_marks(wire).iter().any(|mark| prompt.prefill.contains(mark));
         let whole = if opens { text } else { format!("{text}{}", prompt.prefill) };
         push_new(&mut anchors, whole);
@@ -63,7 +63,7 @@ fn anchors(wire: &WireFormat) -> Delimiter {
     if !any_end {
         return Delimiter::Literals(anchors);
     }
-    // A prompt without an end of its own ends with the text, unless it has begun the message.
+    // A prompt without a distinct end ends with the text, unless it has begun the message.
     let begun = wire.prompts.iter().filter(|prompt| !prompt.prefill.trim().is_empty());
     let mut not: Vec<String> = begun.map(|prompt| format!("(?<!{})", escape(&prompt.prefill))).collect();
     not.sort();
@@ -88,7 +88,7 @@ fn anchor(wire: &WireFormat, prompt: &Prompt) -> String {
             let text = format!("{}{}", prompt.before, prompt.header);
             wire.segmentation.from_last(&text).to_owned()
         }
-        // Text that names a probe's own value is not a header; the text after it may be.
+        // Text with a needle is not a header; the text after it may be.
         header if holds_probe(header) => wire.segmentation.from_last(&prompt.header).to_owned(),
         _ => prompt.header.trim_start().to_owned(),
     }
@@ -100,15 +100,15 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let open = reasoning.open.trim();
     let close = reasoning.close.trim();
     if open.is_empty() {
-        // It has no opening: it exists if its closing mark occurs at all.
+        // Without an opening, there is reasoning if the closing mark occurs at all.
         Delimiter::Pattern(format!("^(?=.*?{})", escape(close))).write(&mut field, "open");
     } else if wire.is_distinct(open) || reasoning.join.is_some() {
         Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
     } else if reasoning.is_late {
-        // A label keeps its place: on a line of its own, if it has one.
+        // The white space before a label is part of it, such as the start of a line.
         Delimiter::Literals(vec![reasoning.open.trim_end().to_owned()]).write(&mut field, "open");
     } else {
-        // Prose may contain a label; it opens reasoning only where the turn begins.
+        // Prose may contain a label, so it opens reasoning only at the start of the turn.
         Delimiter::Pattern(format!("^\\s*{}", spaced(open))).write(&mut field, "open");
     }
     let early = wire.segmentation.first(close).filter(|_| choices.thought_ends_early);
@@ -122,7 +122,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     }
     let label = content_label(wire);
     match &wire.calls {
-        // White space after it is not content, nor is a label that follows it.
+        // White space and a label after it are not content.
         _ if reasoning.is_late || label.is_some() => {
             let label = label.map_or_else(String::new, |label| format!("(?:{}\\s*)?", escape(label)));
             let patterns = closes.iter().enumerate().map(|(at, close)| match at {
@@ -131,7 +131,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
             });
             Delimiter::Pattern(any_of(patterns)).write(&mut field, "close");
         }
-        // If nothing closes it before calls, they do.
+        // If nothing closes it before calls, the calls do.
         Some(calls) if reasoning.calls_close => {
             let calls = format!("(?={})", calls::opening(wire, calls, choices));
             let patterns = [calls].into_iter().chain(closes.iter().map(|close| escape(close)));
@@ -144,14 +144,14 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     Some(field)
 }
 
-/// The text that opens content after reasoning only, and that prose may contain.
+/// The text that opens content only after reasoning, and that prose may contain.
 fn content_label(wire: &WireFormat) -> Option<&str> {
     let (open, _) = wire.content.after_reasoning.as_ref()?;
     let label = open.trim();
     (!label.is_empty() && !wire.is_distinct(label)).then_some(label)
 }
 
-/// Writes the parser of a text, which may be a JSON string; white space alone is none.
+/// Writes the content parser of a text, which may be a JSON string.
 fn parser(field: &mut Object, is_json: bool) {
     field.insert("content", if is_json { "json" } else { "text" }.into());
     if is_json {
@@ -164,22 +164,22 @@ fn joined(field: &mut Object, join: Option<&str>, (open, close): (&str, &str)) {
     let Some(join) = join else { return };
     field.insert("repeats", true.into());
     field.insert("join", join.into());
-    // White space beside marks that have none of their own is part of the text.
+    // If the marks have no white space, white space next to them is part of the text.
     let is_text = field.get("content") == Some(&"text".into());
     if is_text && open.trim_end() == open && close.trim_start() == close {
         field.insert("content_args", Value::from([("strip", false.into())]));
     }
 }
 
-/// A stop as a pattern that matches it at the end of a text only, on a line of its own if it has one.
+/// A stop as a pattern that matches only at the end of the text, and at the start of a line if renders have it there.
 fn at_end(wire: &WireFormat, stop: &str) -> String {
     let begins_line = wire.end.trim_end().strip_suffix(stop).is_some_and(|before| before.ends_with('\n'));
-    // The line break may already belong to the close of a call.
+    // The close of a call may have consumed the line break.
     format!("\\s*{}{}\\s*\\Z", if begins_line { "(?<=\\n)" } else { "" }, escape(stop))
 }
 
-/// The texts that close content only where the turn ends or a call begins, since prose may contain them: its own close,
-/// and the text before the token at which engines cut a turn.
+/// Texts that prose may contain, so that they close content only where the turn ends or a call begins: its own close, and
+/// the text before the token at which engines cut a turn.
 fn footers(wire: &WireFormat) -> Vec<&str> {
     let mut footers = vec![wire.content.close.trim()];
     for (at, token) in wire.stops.iter().enumerate() {
@@ -232,8 +232,8 @@ fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     closes
 }
 
-/// Patterns that close content only where the turn ends or a call begins: of stops that prose may contain, such as a
-/// line of equal signs, and of footers.
+/// Patterns that close content only where the turn ends or a call begins: for stops that prose may contain, such as a
+/// line of equal signs, and for footers.
 fn last_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     let stops = wire.stops.iter().filter(|stop| !wire.is_distinct(stop));
     let mut last: Vec<String> = stops.map(|stop| at_end(wire, stop)).collect();
@@ -252,12 +252,12 @@ fn close_pattern(wire: &WireFormat, close: &str) -> String {
     if rest.is_empty() {
         return spaced(close);
     }
-    // Text that renders write after the stop is dropped with it.
+    // Text that renders write after the stop is consumed with it.
     let rest = any_of(rest.iter().map(|text| spaced(text)));
     format!("{}(?:\\s*{rest})?", spaced(close))
 }
 
-/// Patterns of all that closes content before its end.
+/// Patterns for everything that closes content anywhere.
 fn content_patterns(wire: &WireFormat, choices: &Choices, closes: &[String]) -> Vec<String> {
     let is_open = !wire.content.open.trim().is_empty();
     let mut patterns: Vec<String> = closes.iter().map(|close| close_pattern(wire, close)).collect();
@@ -267,7 +267,7 @@ fn content_patterns(wire: &WireFormat, choices: &Choices, closes: &[String]) -> 
             patterns.push(format!("^\\s*{}", spaced(label)));
         }
     }
-    // Prose may contain a label; it is one where the turn begins.
+    // Prose may contain a label, so it counts only at the start of the turn.
     let labels = wire.content.labels.iter().filter(|label| !closes.iter().any(|close| close == label.trim()));
     patterns.extend(labels.map(|label| format!("^\\s*{}", escape(label))));
     if let Some(calls) = wire.calls.as_ref().filter(|_| is_open) {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_begins_after_any_end_of_a_prompt() {
+    fn the_message_begins_after_the_end_of_any_prompt() {
         let mut begun = prompt("<bot>");
         begun.prefill = "<think>".to_owned();
         let mut answered = prompt("");
@@ -333,12 +333,12 @@ mod tests {
         assert_eq!(ends_with(vec![prompt("<bot>"), begun.clone()]), "\"<bot>\"");
         // Without a header the mark before it is the anchor.
         assert_eq!(ends_with(vec![answered]), "\"</tool>\\n\"");
-        // Any end of the text, unless a prompt has begun the message.
+        // The end of the text, unless a prompt has begun the message.
         assert_eq!(ends_with(vec![prompt(""), begun]), value(r#""(?:<bot>|(?<!<think>)\\Z)""#).to_string());
     }
 
     #[test]
-    fn a_thought_without_an_opening_needs_its_close() {
+    fn reasoning_without_an_opening_needs_its_close() {
         let bare = WireFormat { reasoning: Some(reasoning("", "</think>")), ..wire() };
         let message = read(&draft(&bare), "Hm.</think>Yes.<end>");
         assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm.", "content": "Yes."}"#);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_say_which_marks_end_a_thought_and_leave_content() {
+    fn choices_decide_which_marks_end_reasoning_and_are_not_content() {
         let message = |close: &str, choices: Choices, text: &str| {
             let wire = WireFormat { reasoning: Some(reasoning("<think>", close)), ..wire() };
             let message = read(&compile(&wire, &choices, "thinking"), text);
@@ -362,17 +362,17 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_stops_while_it_thinks_has_thought() {
+    fn a_turn_that_stops_inside_reasoning_has_reasoning() {
         let thinking = WireFormat { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
         let message = read(&draft(&thinking), "<think>Hm.<end>");
         assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm."}"#);
-        // A stop that looks like a closing tag may be text of the thought.
+        // Reasoning may contain a stop that looks like a closing tag.
         let tagged = WireFormat { stops: vec!["</s>".to_owned()], ..thinking };
         assert_eq!(fields(&tagged).get("thinking").unwrap().get("close"), Some(&"</think>".into()));
     }
 
     #[test]
-    fn a_label_is_left_out_of_content_where_the_turn_begins() {
+    fn a_label_at_the_start_of_the_turn_is_not_content() {
         let content = Content { labels: vec!["Reply: ".to_owned()], ..Content::default() };
         let labeled = draft(&WireFormat { content, ..wire() });
         for (text, content) in [
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn content_between_marks_of_its_own_also_ends_where_a_call_begins() {
+    fn content_between_marks_also_ends_where_a_call_begins() {
         let mut marked = wire_with(["", "<call>", "</call>", "", ""], object_body());
         marked.content = Content { open: "<say>".to_owned(), close: "</say>".to_owned(), ..Content::default() };
         for text in [
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stray_close_is_left_out_of_content_if_the_template_writes_it() {
+    fn a_stray_close_is_not_content_if_the_template_writes_it() {
         let mut thinking = WireFormat { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
         let stray = "</think>Yes.<end>";
         assert_eq!(read(&draft(&thinking), stray).get("content"), Some(&"</think>Yes.".into()));

@@ -1,4 +1,4 @@
-//! The parser of a region that holds a call's arguments.
+//! The content parser of a region with the arguments of a call.
 
 use super::pattern::{escape, spaced, word_before};
 use crate::wire::marks::Segmentation;
@@ -71,16 +71,16 @@ fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs) {
     field.insert("content_args", Value::Object(args));
 }
 
-/// The pattern before a key, of one of its characters, and from it to the value.
+/// Patterns for the text before a key, one of its characters, and the text from it to the value.
 fn key(pairs: &Pairs) -> (String, String, String) {
     let open = spaced(pairs.cut.open.trim_start());
     let (gap, key_end) = gap(pairs);
-    // Without a mark before it a key is a word.
+    // Without a mark before it, a key is a word.
     let word = if pairs.cut.open.trim().is_empty() { "[\\w.-]".to_owned() } else { word_before(&key_end) };
     (open, word, gap)
 }
 
-/// The pattern of what ends a value.
+/// The pattern that ends a value.
 pub fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
     let cut = &pairs.cut;
     let (open, word, gap) = key(pairs);
@@ -88,14 +88,14 @@ pub fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
         true => cut.close.split(KEY_AGAIN).map(framed).collect::<Vec<_>>().join("(?P=key)"),
         false => framed(&cut.close),
     };
-    // Without a mark of its own a value ends where the next key begins, or with the region.
+    // Without a close, a value ends where the next key begins, or with the region.
     let between = format!("{}{}", cut.close, cut.separator);
     let between = match (between.trim(), between.contains('\n')) {
         ("", true) => "\\s*\\n\\s*".to_owned(),
         ("", false) => escape(&between),
         (sign, _) => format!("\\s*{}\\s*", escape(sign)),
     };
-    // White space that opens the next argument is no part of this value.
+    // White space that opens the next argument is not part of this value.
     let lead = match slice(&cut.open, ..cut.open.len() - cut.open.trim_start().len()) {
         space if space.contains('\n') => "\\s*\\n\\s*".to_owned(),
         space => escape(space),
@@ -104,7 +104,7 @@ pub fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
     match (cut.close.trim().is_empty(), pairs.key_again || segmentation.is_distinctive(&cut.close)) {
         (true, _) => format!("(?={next}|\\s*\\Z)"),
         (false, false) => {
-            // The close is matched already: only the text between two arguments is left.
+            // The close has been matched: only the text between two arguments is left.
             let separator = match cut.separator.trim() {
                 "" => "\\s*".to_owned(),
                 sign => format!("\\s*{}\\s*", escape(sign)),
@@ -115,8 +115,8 @@ pub fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
     }
 }
 
-/// A value that may be in quotes. A string without quotes or escapes inside keeps its quotes, to distinguish it from a
-/// number; the others lose them and are read unchanged.
+/// A value that may be in quotes. A string without quotes or escapes inside keeps its quotes, to tell it from a number;
+/// others lose them and are read unchanged.
 fn quoted(quote: &str, end: &str) -> String {
     let q = escape(quote);
     let simple = format!("{q}[^{q}\\\\]*{q}{end}");
@@ -124,13 +124,13 @@ fn quoted(quote: &str, end: &str) -> String {
     if quote == "\"" {
         return format!("(?:(?!{simple}){q})?(?P<value>{simple}|{nested}|.*?(?={q}?{end}))");
     }
-    // Models write JSON's quotes as well: these are removed like quotes of this kind.
+    // Models also write JSON's quotes: these are removed in the same way.
     let around = format!("\"[^\"\\\\]*{q}[^\"\\\\]*\"{end}");
     let other = format!("(?<=\")[^\"\\\\]*(?=\"{end})|\"(?:[^\"\\\\]|\\\\.)*\"{end}");
     format!("(?:(?={around})\"|(?!{simple}){q})?(?P<value>{other}|{simple}|{nested}|.*?(?={q}?{end}))")
 }
 
-/// From key to value, and the text that ends the key.
+/// The pattern from key to value, and the text that ends the key.
 fn gap(pairs: &Pairs) -> (String, String) {
     match &pairs.values.typed {
         None => (framed(&pairs.gap), pairs.gap.clone()),
@@ -198,12 +198,12 @@ mod tests {
     #[test]
     fn pairs_are_read_between_their_marks() {
         let framed = pairs(["<k>", "</k>\n<v>\n", "\n</v>", "\n"]);
-        // Line breaks that frame a value are not part of it, those inside are.
+        // Line breaks around a value are not part of it; those inside are.
         assert_eq!(
             arguments(&Arguments::Pairs(Box::new(framed.clone())), "<k>a</k>\n<v>\nx\n\ny\n</v>"),
             value(r#"{"a": "x\n\ny"}"#)
         );
-        // A model that leaves them out is read as well.
+        // They are optional.
         assert_eq!(arguments(&Arguments::Pairs(Box::new(framed)), "<k>a</k><v>x</v>"), value(r#"{"a": "x"}"#));
         let mut again = pairs(["<", ">", "", ""]);
         again.key_again = true;
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_and_types_beside_a_value_are_not_part_of_it() {
+    fn frames_and_types_are_not_part_of_a_value() {
         let cdata =
             Values { frame: Some(("<![CDATA[".to_owned(), "]]>".to_owned())), ..pairs(["", "", "", ""]).values };
         let framed = Pairs { values: cdata, ..pairs(["<k=", ">", "</k>", ""]) };
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_beside_a_value_is_its_own_unless_it_breaks_the_line() {
+    fn white_space_next_to_a_value_belongs_to_it_unless_it_is_a_line_break() {
         for (text, pattern) in [("</v>", "</v>"), ("\n</v>\n", "\\n?</v>\\n?"), (" = ", " = "), ("\n", "\\n"), ("", "")]
         {
             assert_eq!(framed(text), pattern, "{text:?}");

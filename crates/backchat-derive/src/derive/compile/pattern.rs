@@ -14,7 +14,7 @@ pub(super) enum Delimiter {
 }
 
 impl Delimiter {
-    /// Writes it into a field as its `open` or `close`.
+    /// Writes the delimiter into a field as its `open` or `close`.
     pub fn write(self, field: &mut Object, side: &str) {
         let delimiter = match self {
             Delimiter::Literals(texts) if texts.iter().any(|text| text.contains(is_varying)) => {
@@ -52,7 +52,7 @@ pub(in crate::derive) fn any_of(patterns: impl IntoIterator<Item = String>) -> S
     }
 }
 
-/// A text as a pattern that matches exactly it, and any other text of its class where it varies.
+/// A text as a pattern that matches only that text, with a class for each varying part.
 pub(in crate::derive) fn escape(text: &str) -> String {
     text.chars().map(written).collect()
 }
@@ -69,14 +69,14 @@ pub(in crate::derive) fn written(c: char) -> String {
     }
 }
 
-/// The only text that a pattern matches, if there is only one.
+/// The text that a pattern matches, if it matches only one.
 fn literal(pattern: &str) -> Option<String> {
     let Branches(branches) = Branches::read(pattern)?;
     let [Branch(items)] = branches.as_slice() else { return None };
     items.iter().map(pieces::literal).collect()
 }
 
-/// Joins two patterns that end and begin with optional white space, writing it once.
+/// A pattern with adjacent repeats of optional white space merged.
 pub(in crate::derive) fn without_doubled_space(pattern: &str) -> String {
     const SPACE: &str = "\\s*";
     let mut out = String::with_capacity(pattern.len());
@@ -99,7 +99,7 @@ pub(in crate::derive) fn without_doubled_space(pattern: &str) -> String {
     out
 }
 
-/// A text as a pattern in which white space matches a run with a line break, and at its edges any run.
+/// A text as a pattern in which white space at the edges, and white space with a line break, may vary.
 pub(super) fn spaced(text: &str) -> String {
     let inner = text.trim();
     let edge = |is_spaced: bool| if is_spaced { "\\s*" } else { "" };
@@ -110,12 +110,12 @@ pub(super) fn spaced(text: &str) -> String {
     format!("{lead}{}{tail}", runs.into_iter().map(spaced).collect::<String>())
 }
 
-/// The class of the characters of a word that ends where `next` begins.
+/// The class of characters of a word that ends before `next`.
 pub(super) fn word_before(next: &str) -> String {
     match next.trim_start().chars().next() {
         Some(c) if c.is_alphanumeric() || c == '_' => "[\\w.-]".to_owned(),
         Some('"') if next.starts_with('"') => "[^\"]".to_owned(),
-        // A word that ends at white space may contain the character after it, as in `a-b -> c`.
+        // A word that ends with white space may contain the character after it, as in `a-b -> c`.
         Some('-') if next.starts_with(char::is_whitespace) => "\\S".to_owned(),
         Some(c) => {
             let sign = if matches!(c, '[' | ']' | '^' | '\\' | '-') { format!("\\{c}") } else { c.to_string() };
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_matches_one_text_is_written_as_that_text() {
+    fn a_pattern_that_matches_one_text_becomes_a_literal() {
         let table = [("<\\|a\\|>", Some("<|a|>")), ("x\\n", Some("x\n")), ("a\\s", None), ("a|b", None), ("a+", None)];
         for (pattern, text) in table {
             assert_eq!(literal(pattern).as_deref(), text, "{pattern:?}");

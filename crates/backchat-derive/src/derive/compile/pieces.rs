@@ -1,5 +1,5 @@
-//! Splits a pattern's text into branches and groups, so that one look-around can be removed or rewritten while the rest
-//! stays as written.
+//! Splits the text of a pattern into branches and groups, so that one look-around can be removed or rewritten while the
+//! rest stays as written.
 
 use std::fmt::{self, Write};
 
@@ -22,7 +22,7 @@ pub(in crate::derive) enum PatternItem {
 }
 
 impl PatternItem {
-    /// Whether it only matches white space, or nothing.
+    /// Whether it matches only white space, or nothing.
     pub fn is_space(&self) -> bool {
         match self {
             PatternItem::Atom(text) => text.starts_with("\\s") || text.starts_with(' ') || text.starts_with("\\n"),
@@ -32,7 +32,7 @@ impl PatternItem {
 }
 
 impl Branches {
-    /// Cuts a pattern; `None` if it contains an unknown construct.
+    /// Splits a pattern; `None` if it contains an unknown construct.
     pub fn read(pattern: &str) -> Option<Self> {
         let mut rest = pattern;
         let branches = read(&mut rest, 0)?;
@@ -49,7 +49,7 @@ impl Branches {
                 [PatternItem::Group { open, inside, repeat }] if open == "(?:" && repeat.is_empty() => {
                     found.extend(inside.literals()?);
                 }
-                // A branch that only looks ahead for the opening of another field ends at that field's text.
+                // A branch that only looks ahead for the opening of another field matches no text.
                 [PatternItem::Look { .. }] if self.0.len() > 1 => {}
                 items => {
                     let text: String = items.iter().map(literal).collect::<Option<_>>()?;
@@ -120,7 +120,7 @@ fn atom(rest: &mut &str, length: usize) -> Option<PatternItem> {
     Some(PatternItem::Atom(text.to_owned()))
 }
 
-/// How long the repeat is that a text begins with.
+/// The length of the repeat at the start of a text.
 fn repeat(text: &str) -> usize {
     let base = match text.chars().next() {
         Some('*' | '+' | '?') => 1,
@@ -137,7 +137,7 @@ fn repeat(text: &str) -> usize {
     base + usize::from(text.get(base..).is_some_and(|rest| rest.starts_with(['?', '+'])))
 }
 
-/// How long the class is that a text begins with.
+/// The length of the class at the start of a text.
 fn class(text: &str) -> Option<usize> {
     let mut chars = text.char_indices().skip(1).peekable();
     chars.next_if(|(_, c)| *c == '^');
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_written_as_it_was() {
+    fn a_pattern_is_written_as_it_was_read() {
         for pattern in [
             r"(?:</a>\s*(?:</b>|(?=<a=))|<\|end\|>)\s*",
             r"^\s*\{\s*[^]\\\]x]+?(?P<name>[\w.-]{1,3}+)a{b}",
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_are_texts() {
+    fn patterns_of_fixed_texts_have_literals() {
         let literals = |pattern: &str| Branches::read(pattern).unwrap().literals();
         assert_eq!(literals(r"\s{0,4}<think>"), Some(vec!["<think>".to_owned()]));
         assert_eq!(literals(r"(?:</a>|<\|e\|>)\s*"), Some(vec!["</a>".to_owned(), "<|e|>".to_owned()]));

@@ -25,7 +25,7 @@ fn numbers_that_go_up_are_counters() {
     for (one, other, counter) in [
         (":0>", ":1>", Some((1..2, 0))),
         (" 9\n", " 10\n", Some((1..2, 9))),
-        // The digits that two numbers share are part of both.
+        // Digits that two numbers share belong to both.
         ("call_10", "call_11", Some((5..7, 10))),
         ("call_109", "call_110", Some((5..8, 109))),
         ("a", "b", None),
@@ -47,18 +47,18 @@ fn a_counter_replaces_the_number_in_a_piece_of_text() {
         pieces
     };
     assert_eq!(counted(&[CallPart::Name, text(":1>")]), [CallPart::Name, text(":"), CallPart::Counter(0), text(">")]);
-    // A call in other pieces is not compared.
+    // A call with other parts is not compared.
     assert_eq!(counted(&[text(":1>")]), [CallPart::Name, text(":0>")]);
     assert_eq!(counted(&[text(":1>"), CallPart::Name]), [CallPart::Name, text(":0>")]);
 }
 
 #[test]
-fn the_number_after_the_name_of_the_only_call_counts() {
+fn the_number_after_the_name_of_the_only_call_is_a_counter() {
     let text = |text: &str| CallPart::Text(text.to_owned());
     for (pieces, counted) in [
         (vec![CallPart::Name, text(":0<a>")], vec![CallPart::Name, text(":"), CallPart::Counter(0), text("<a>")]),
         (vec![CallPart::Name, text(":1")], vec![CallPart::Name, text(":"), CallPart::Counter(1)]),
-        // Neither a version nor a word is the number of a first call.
+        // Neither a version nor a word numbers a first call.
         (vec![CallPart::Name, text(":20<a>")], vec![CallPart::Name, text(":20<a>")]),
         (vec![CallPart::Name, text(":<a>")], vec![CallPart::Name, text(":<a>")]),
         (vec![text(":0<a>")], vec![text(":0<a>")]),
@@ -73,14 +73,14 @@ fn the_number_after_the_name_of_the_only_call_counts() {
 fn the_end_of_the_turn_is_removed_from_the_text_after_the_last_call() {
     for (post, end, rest, own) in [
         ("</call><|end|>", "<|end|>", "</call>", None),
-        // A single mark without a word of the opening ends the turn.
+        // A single mark that shares no word with the opening ends the turn.
         ("<|wait|>", "<|end|>", "", Some("<|wait|>")),
         ("</call>\n<|end|>\n<|rest|>", "<|end|>", "</call>\n", None),
-        // As much of the end as is there is a stop of its own.
+        // The part of the end that is there is a separate stop.
         ("</call><|end|>", "</turn><|end|>", "</call>", Some("<|end|>")),
         // Another mark replaces the end after calls.
         ("</call><|wait|>", "<|end|>", "</call>", Some("<|wait|>")),
-        // A single mark with a word of the opening closes the call, it does not end the turn.
+        // A single mark that shares a word with the opening closes the call.
         ("</call>", "<|end|>", "</call>", None),
         ("</call><|wait|>", "", "</call><|wait|>", None),
     ] {
@@ -91,7 +91,7 @@ fn the_end_of_the_turn_is_removed_from_the_text_after_the_last_call() {
 }
 
 #[test]
-fn an_object_is_a_call_if_it_holds_the_name_and_the_arguments() {
+fn an_object_is_a_call_if_it_contains_the_name_and_the_arguments() {
     let call = Call {
         id: "c1".to_owned(),
         name: "add".to_owned(),
@@ -107,7 +107,7 @@ fn an_object_is_a_call_if_it_holds_the_name_and_the_arguments() {
             "function.arguments",
             Some("id"),
         ),
-        // The template may write an id of its own under a name that says so.
+        // The template may write its own id under a key that is named like an id.
         (r#"{"call_id": "7", "name": "add", "arguments": {"n": "x"}}"#, Some("name"), "arguments", Some("call_id")),
         // The name may be the key of the arguments.
         (r#"{"add": {"n": "x"}}"#, None, "add", None),
@@ -139,7 +139,7 @@ const ARGUMENTS: [&str; 2] = [
 ];
 
 #[test]
-fn a_call_takes_up_the_text_from_its_first_value_to_its_last_or_its_object() {
+fn a_call_spans_its_values_or_its_object() {
     let arguments = ARGUMENTS[0];
     let whole = format!(r#"{{"name": "qzname_one", "arguments": {arguments}}}"#);
     for (text, call, is_object) in [
@@ -147,7 +147,7 @@ fn a_call_takes_up_the_text_from_its_first_value_to_its_last_or_its_object() {
         (format!("<call>{whole}</call>"), whole.clone(), true),
         // An id outside the object belongs to the call.
         (format!("<call>qzId1aaaa {whole}</call>"), format!("qzId1aaaa {whole}"), true),
-        // The widest object that is a call, which one with a list of calls is not.
+        // The widest object that is a call; an object with a list of calls is not.
         (format!(r#"{{"calls": [{{"function": {whole}}}]}}"#), format!(r#"{{"function": {whole}}}"#), true),
     ] {
         let (trace, first) = traced(&text, 1);
@@ -159,7 +159,7 @@ fn a_call_takes_up_the_text_from_its_first_value_to_its_last_or_its_object() {
 }
 
 #[test]
-fn calls_are_in_a_list_if_json_reads_one_of_that_many_objects() {
+fn calls_are_in_a_list_if_a_json_array_has_that_many_objects() {
     let [first, second] = [0, 1].map(|at| format!(r#"{{"{}": {}}}"#, needle::NAMES[at], ARGUMENTS[at]));
     for (text, is_list) in [
         (format!("[{first}, {second}]"), true),
@@ -173,7 +173,7 @@ fn calls_are_in_a_list_if_json_reads_one_of_that_many_objects() {
 }
 
 #[test]
-fn a_call_in_pairs_begins_with_the_opening_of_its_first_key_and_ends_with_the_close_of_its_last_value() {
+fn a_call_in_pairs_spans_the_opening_of_its_first_key_to_the_close_of_its_last_value() {
     let pairs = Pairs {
         cut: Cut { open: "<arg ".to_owned(), close: "</\u{1}>".to_owned(), ..Cut::default() },
         gap: ">".to_owned(),
@@ -187,7 +187,7 @@ fn a_call_in_pairs_begins_with_the_opening_of_its_first_key_and_ends_with_the_cl
         (format!("<call>qzname_one{body}</call>"), format!("qzname_one{body}")),
         // The name comes last.
         (format!("<call>{body}qzname_one</call>"), format!("{body}qzname_one")),
-        // Other text before the first key and after the last value is not part of the call, in whatever script.
+        // Other text before the first key and after the last value, in any script, is not part of the call.
         ("「「「qzkey_a_a>Qzvalueaaq」」".to_owned(), "qzkey_a_a>Qzvalueaaq".to_owned()),
     ] {
         let (trace, first) = traced(&text, 1);
@@ -196,7 +196,7 @@ fn a_call_in_pairs_begins_with_the_opening_of_its_first_key_and_ends_with_the_cl
 }
 
 #[test]
-fn a_section_that_only_some_calls_of_a_conversation_open_or_close_is_not_their_own_mark() {
+fn marks_around_only_some_calls_of_a_conversation_belong_to_a_section() {
     let call = "<call>{{ c.function | tojson }}</call>";
     let of = |calls: &str| {
         let answer = format!("{{{{ m.content }}}}{{% for c in (m.tool_calls or [])[:1] %}}{calls}{{% endfor %}}");

@@ -21,7 +21,7 @@ fn inferred_in(source: &str, reading: Reading) -> Option<WireFormat> {
 
 /// Where messages to channels are turns of their own, what closes a thought names the header, too.
 #[test]
-fn a_header_that_goes_on_with_a_channel_is_no_thought() {
+fn a_channel_after_a_header_does_not_open_reasoning() {
     let source = "{% for m in messages %}<|chat|>{{ m.role }}{% if m.role == 'assistant' %}\
                   {% if m.reasoning_content %}<|to|>analysis\n{{ m.reasoning_content }}<|/chat|><|chat|>assistant\
                   {% endif %}<|to|>final\n{{ m.content }}{% else %}<|to|>all\n{{ m.content }}{% endif %}<|/chat|>\
@@ -42,7 +42,7 @@ const THOUGHT: &str = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endi
 
 /// The word that every mark has says nothing about what opens a thought, even where the prompt has text of its own.
 #[test]
-fn a_name_in_every_mark_leaves_the_header_whole() {
+fn a_name_in_every_mark_does_not_split_the_header() {
     let answer = format!("{THOUGHT}{{{{ m.content }}}}{CALLS}");
     let plain =
         chat_template(&answer).replace("{% if add_generation_prompt %}", "{% if add_generation_prompt %}Be brief.\n");
@@ -67,7 +67,7 @@ fn each_mark_that_ends_a_turn_is_a_stop() {
 }
 
 #[test]
-fn turns_may_end_otherwise_after_some_histories_and_beside_calls() {
+fn turns_may_end_differently_after_some_histories_and_next_to_calls() {
     let ends = |by: &str| {
         let answer = format!("{{{{ m.content }}}}{CALLS}");
         inferred(&chat_template(&answer).replace("<|end|>", by)).unwrap().stops
@@ -81,7 +81,7 @@ fn turns_may_end_otherwise_after_some_histories_and_beside_calls() {
 }
 
 #[test]
-fn text_after_every_turn_follows_the_stop_of_calls_too() {
+fn text_after_every_turn_also_follows_the_stop_of_calls() {
     let answer = format!("{{{{ m.content }}}}{CALLS}{{% if m.tool_calls %}}<|wait|>{{% else %}}<|end|>{{% endif %}}");
     let shown = chat_template(&answer).replace("{% endif %}<|end|>{% endfor %}", "{% endif %}{% endfor %}");
     let last = "{% if not add_generation_prompt and messages[-1].role == 'assistant' %}<|last|>{% endif %}";
@@ -92,7 +92,7 @@ fn text_after_every_turn_follows_the_stop_of_calls_too() {
 }
 
 #[test]
-fn a_mark_whose_words_vary_is_no_stop_beside_others() {
+fn a_varying_mark_is_not_a_stop_if_there_are_others() {
     let varying = format!("<|{}|>", backchat_probe::probe::steady::WORD);
     let both = format!("<|eom|>{varying}");
     for (text, stops) in [(both.as_str(), ["<|eom|>"]), (&varying, [&varying]), ("###", ["###"])] {
@@ -101,7 +101,7 @@ fn a_mark_whose_words_vary_is_no_stop_beside_others() {
 }
 
 #[test]
-fn text_that_a_setting_writes_behind_every_turn_is_no_part_of_it() {
+fn text_that_a_setting_adds_after_every_turn_is_not_part_of_it() {
     let calls = format!("{{{{ m.content }}}}{CALLS}");
     let noted = format!("{}{{% if note == 'on' %}}<|note|>{{% endif %}}", chat_template(&calls));
     let wire = inferred(&noted).unwrap();
@@ -141,13 +141,13 @@ fn reasoning_is_the_text_of_a_key_that_shows_before_content() {
 }
 
 #[test]
-fn a_thought_that_is_written_without_being_given_is_empty() {
+fn reasoning_that_is_written_without_input_is_empty() {
     let reasoning = wire("<think>{{ m.thinking }}</think>{{ m.content }}").reasoning.unwrap();
     assert_eq!(reasoning.empty.as_deref(), Some("<think></think>"));
 }
 
 #[test]
-fn the_prompt_may_open_a_thought_that_renders_only_close() {
+fn the_prompt_may_open_reasoning_that_renders_only_close() {
     let source = chat_template("{% if m.thinking %}{{ m.thinking }}</think>{% endif %}{{ m.content }}")
         .replace("<|assistant|>{% endif %}", "<|assistant|><think>{% endif %}");
     let reasoning = inferred(&source).unwrap().reasoning.unwrap();
@@ -156,8 +156,8 @@ fn the_prompt_may_open_a_thought_that_renders_only_close() {
 }
 
 #[test]
-fn a_thought_that_only_prompts_open_begins_after_the_header() {
-    // Renders show an empty thought before every answer, and take the text of one out of content.
+fn reasoning_that_only_prompts_open_begins_after_the_header() {
+    // Renders show empty reasoning before every answer, and remove reasoning from content.
     let source = chat_template("<think></think>{{ m.content.split('</think>')[-1] }}")
         .replace("<|assistant|>{% endif %}", "<|assistant|>{{ '<think>' if deep else '<think></think>' }}{% endif %}");
     let wire = inferred(&source).unwrap();
@@ -174,7 +174,7 @@ fn a_label_is_text_that_some_turns_begin_with() {
     let labels = |answer: &str| wire(answer).content.labels;
     assert_eq!(labels("{% if tools %}Reply: {% endif %}{{ m.content }}"), ["Reply: "]);
     assert_eq!(labels("{% if style == 'long' %}Reply:\n{% endif %}{{ m.content }}"), ["Reply:\n"]);
-    // What every turn begins with opens content, and reasoning has marks of its own.
+    // Text that begins every turn opens content, and reasoning has its own marks.
     assert_eq!(labels("Reply: {{ m.content }}"), [""; 0]);
     assert_eq!(labels(&format!("{THOUGHT}{{{{ m.content }}}}")), [""; 0]);
 }
@@ -191,7 +191,7 @@ fn content_comes_before_calls_after_them_or_not_at_all() {
 }
 
 #[test]
-fn content_may_have_other_marks_beside_calls() {
+fn content_may_have_other_marks_next_to_calls() {
     let answer = format!(
         "{{% if m.content %}}{{% if m.tool_calls %}}<note>{{{{ m.content }}}}</note>{{% else %}}<answer>{{{{ m.content }}}}\
          </answer>{{% endif %}}{{% endif %}}{CALLS}"
@@ -202,7 +202,7 @@ fn content_may_have_other_marks_beside_calls() {
 }
 
 #[test]
-fn a_turn_with_calls_may_end_otherwise() {
+fn a_turn_with_calls_may_end_differently() {
     let source = chat_template(&format!("{{{{ m.content }}}}{CALLS}"))
         .replace("<|end|>", "{{ '<|wait|>' if m.tool_calls else '<|end|>' }}");
     let wire = inferred(&source).unwrap();
@@ -214,7 +214,7 @@ fn a_turn_with_calls_may_end_otherwise() {
 }
 
 #[test]
-fn a_turn_that_nothing_ends_stops_where_the_next_one_begins() {
+fn a_turn_without_an_end_stops_where_the_next_one_begins() {
     let wire = inferred(&chat_template("{{ m.content }}").replace("<|end|>", "")).unwrap();
     assert_eq!((wire.end.as_str(), wire.stops), ("", vec!["<|user|>".to_owned()]));
 }
@@ -225,12 +225,12 @@ fn a_template_that_shows_no_content_has_no_structure() {
 }
 
 #[test]
-fn content_gets_back_a_closing_mark_that_was_taken_for_the_end() {
+fn a_closing_mark_that_was_mistaken_for_the_end_is_moved_back_to_content() {
     let open = |open: &str| Content { open: open.to_owned(), ..Content::default() };
     for (content, end, close) in [
         (open("<answer>"), "</answer><|end|>", "</answer>"),
         (open("<answer>"), "\n</answer>\n<|end|>", "\n</answer>"),
-        // The end says another word, or nothing else, or nothing opens content.
+        // The end has another word or only one mark, or content has no opening.
         (open("<answer>"), "</turn><|end|>", ""),
         (open("<answer>"), "</answer>", ""),
         (open(""), "</answer><|end|>", ""),
@@ -252,7 +252,7 @@ fn prompt(header: &str) -> Prompt {
 }
 
 #[test]
-fn a_turn_begins_at_a_mark_that_its_header_ends_with() {
+fn a_mark_at_the_end_of_the_header_is_moved_into_the_turn() {
     for (header, mark, expected) in [
         ("<|bot|><part>\n", "<part>", ("<|bot|>", "<part>\nrest")),
         ("<|bot|>", "<part>", ("<|bot|>", "rest")),
@@ -265,7 +265,7 @@ fn a_turn_begins_at_a_mark_that_its_header_ends_with() {
 }
 
 #[test]
-fn a_mark_that_ends_headers_and_parts_calls_opens_each_part() {
+fn a_mark_that_ends_headers_and_separates_calls_opens_each_part() {
     let calls = |cut: Cut| Calls {
         cuts: vec![cut],
         body: Body { head: Vec::new(), arguments: Arguments::Json, tail: Vec::new(), object: None },
@@ -286,7 +286,7 @@ fn a_mark_that_ends_headers_and_parts_calls_opens_each_part() {
     let opened = Cut { open: "<part>".to_owned(), ..Cut::default() };
     let expected = ("<|bot|>".to_owned(), vec![opened, separated()], "<part>".to_owned());
     assert_eq!(given("<|bot|><part>", separated()), expected);
-    // The header would be empty, or does not end so, or the calls have an opening of their own.
+    // The header would be empty or does not end with it, or the calls have their own opening.
     let own = Cut { open: "<call>".to_owned(), ..separated() };
     for (header, cut) in [("<part>", separated()), ("<|bot|>", separated()), ("<|bot|><part>", own)] {
         assert_eq!(given(header, cut.clone()), (header.to_owned(), vec![cut], String::new()), "{header}");

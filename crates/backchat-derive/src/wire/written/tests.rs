@@ -27,7 +27,7 @@ fn drawn(shape: &Shape) -> String {
 }
 
 #[test]
-fn every_kind_of_turn_is_written_down_up_to_its_stop() {
+fn every_kind_of_turn_is_recorded_up_to_its_stop() {
     let source = chat_template(
         "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}{{ m.content }}\
          {% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}",
@@ -42,7 +42,7 @@ fn every_kind_of_turn_is_written_down_up_to_its_stop() {
     for thought in ["", "<think>{reasoning}</think>"] {
         for content in ["{content}", ""] {
             let turns = calls.iter().map(|calls| format!("<|end|><|assistant|>{thought}{content}{calls}"));
-            // A turn without any part is not one.
+            // A turn without any part is skipped.
             expected.extend(turns.skip(usize::from(thought.is_empty() && content.is_empty())));
         }
     }
@@ -62,7 +62,7 @@ fn a_turn_in_which_the_template_drops_a_part_is_not_a_shape() {
 }
 
 #[test]
-fn a_stop_begins_at_its_first_mark_that_no_turn_holds() {
+fn a_stop_begins_at_its_first_mark_that_no_turn_contains() {
     let group = |texts: &[&str]| {
         let mut parts = vec![TurnPart::Text("<|bot|>".to_owned()), TurnPart::Content];
         for text in texts {
@@ -90,7 +90,7 @@ fn a_stop_begins_at_its_first_mark_that_no_turn_holds() {
 }
 
 #[test]
-fn keys_are_sorted_if_they_are_written_in_another_order_than_given() {
+fn keys_are_sorted_if_their_order_differs_from_the_input() {
     let sorting =
         "<call>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson(sort_keys=true) }}</call>";
     for (call, sorted, inside) in [
@@ -108,7 +108,7 @@ fn keys_are_sorted_if_they_are_written_in_another_order_than_given() {
 }
 
 #[test]
-fn json_may_be_written_in_ascii_alone() {
+fn json_may_be_written_in_ascii_only() {
     let ascii =
         "<call>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson(ensure_ascii=true) }}</call>";
     assert!(written(&calling(ascii)).ascii);
@@ -116,7 +116,7 @@ fn json_may_be_written_in_ascii_alone() {
 }
 
 #[test]
-fn the_spelling_of_a_value_is_the_text_around_it_that_its_type_decides() {
+fn the_spelling_of_a_value_is_the_text_around_it_that_depends_on_its_type() {
     let call = "<call {{ c.function.name }}>{% for k, v in c.function.arguments.items() %}<arg {{ k }}{{ ' string>' if v is \
                 string else '>' }}{{ v if v is string else v | tojson }}</arg>{% endfor %}</call>";
     let spellings = written(&calling(call)).spellings;
@@ -134,7 +134,7 @@ fn the_spelling_of_a_value_is_the_text_around_it_that_its_type_decides() {
 }
 
 #[test]
-fn quotes_around_a_string_alone_are_part_of_its_spelling() {
+fn quotes_around_strings_are_part_of_their_spelling() {
     let call = "<call {{ c.function.name }}>{% for k, v in c.function.arguments.items() %}<arg {{ k }}>{{ \"'\" ~ v ~ \"'\" if v \
                 is string else v }}</arg>{% endfor %}</call>";
     let spellings = written(&calling(call)).spellings;

@@ -1,4 +1,4 @@
-//! The close of a call: its own mark, or the text that has to follow it.
+//! The close of a call: its own mark, or the text that must follow it.
 
 use super::super::choices::Guard;
 use super::super::close_pattern;
@@ -9,7 +9,7 @@ use crate::wire::structure::{CallPart, Place};
 use backchat_core::json::Object;
 
 impl Plan<'_> {
-    /// Writes the end of a call: its own text and, if that alone would not be distinctive, the text that must follow.
+    /// Writes the close of a call: its own text and, if that is not distinctive, a look-ahead for the text that must follow.
     pub(super) fn close(&self, field: &mut Object, tail: &str, own: &str) {
         let text = if self.minds_space() { own.trim_end() } else { own.trim() };
         let outer = self.outer_marks(&self.cut.open).and_then(|marks| Some((marks, self.outer_close(text)?)));
@@ -25,16 +25,16 @@ impl Plan<'_> {
         let pattern = format!("{behind}{tail}{closing}");
         let guarded = match self.choices.guard {
             Guard::Weak => !self.is_mark(own),
-            // Any text may follow calls that content comes after.
+            // If content comes after calls, any text may follow.
             Guard::Behind => !self.is_mark(own) && (behind.is_empty() || !self.text_follows()),
             Guard::Always => true,
         };
-        // White space that separates two calls is left to the opening that needs it.
+        // Leave white space that separates two calls to the opening that needs it.
         let keeps = self.cut.open.trim().is_empty() && self.cut.separator.trim().is_empty();
         let space = if keeps && !self.cut.separator.is_empty() { "" } else { "\\s*" };
         let mut followers = self.followers();
         if pattern.is_empty() {
-            // Nothing of its own: the next part or the end of the turn closes it.
+            // Without a close, the next part or the end of the turn closes it.
             if followers.is_empty() && self.wire.stops.is_empty() {
                 return;
             }
@@ -48,7 +48,7 @@ impl Plan<'_> {
         }
         if !guarded {
             let mut patterns = vec![pattern];
-            // A call that the end of the section or of the turn cuts off still counts.
+            // The end of the section or of the turn also closes a call.
             let ends = self.wire.section_marks(&self.cut.section_close);
             let is_new = |end: &&str| self.is_mark(end) && !own.contains(end) && !end.contains(own.trim());
             patterns.extend(ends.into_iter().filter(is_new).map(spaced));
@@ -56,11 +56,11 @@ impl Plan<'_> {
             Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(field, "close");
             return;
         }
-        // A text that breaks off before the section's end may break off inside a call.
+        // A text that is cut off before the end of the section may be cut off inside a call.
         if self.section_end().is_none() {
             followers.push("\\Z".to_owned());
         }
-        // A section's end that content cannot swallow goes with the last call, unless it ends a list.
+        // The last call consumes an end of the section that content cannot leave out, unless it ends a list.
         let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
         let end = end.filter(|end| !self.wire.section_marks(end).into_iter().any(|mark| self.wire.is_distinct(mark)));
         let guard = match end.map(|end| spaced(end.trim())) {
@@ -73,7 +73,7 @@ impl Plan<'_> {
         Delimiter::Pattern(format!("{pattern}{guard}{space}")).write(field, "close");
     }
 
-    /// Where pairs end with a mark: the place after one, or after the head of a call without arguments.
+    /// If pairs end with a mark, looks behind for it, or for the head of a call without arguments.
     fn behind_arguments(&self) -> String {
         let (Some(pairs), Guard::Behind) = (self.wire.pairs(), self.choices.guard) else { return String::new() };
         let close = pairs.cut.close.trim();
@@ -85,12 +85,12 @@ impl Plan<'_> {
         format!("(?<=(?:{}|{})\\s*)", escape(close), escape(head))
     }
 
-    /// Whether white space beside the body is part of it.
+    /// Whether white space next to the body is part of it.
     fn minds_space(&self) -> bool {
         self.choices.exact_space || self.wire.pairs().is_some_and(|pairs| !self.is_mark(&pairs.cut.close))
     }
 
-    /// Punctuation before the closing mark of JSON, such as a fence, and the mark, which suffices alone.
+    /// The punctuation before the closing mark of JSON, such as a fence, and the mark. The mark alone suffices.
     fn weak_lead<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
         let last = self.wire.segmentation.last(close).filter(|mark| self.is_mark(mark))?;
         let is_fence =
@@ -111,7 +111,7 @@ impl Plan<'_> {
         self.wire.stops.iter().map(String::as_str)
     }
 
-    /// The texts with which the turn can end, as alternatives.
+    /// The texts that can end the turn, as alternatives.
     pub(super) fn ends_of_turn(&self) -> String {
         self.stops().map(escape).chain(["\\Z".to_owned()]).collect::<Vec<_>>().join("|")
     }
@@ -124,7 +124,7 @@ impl Plan<'_> {
         self.calls.several.then(|| self.next()).filter(|next| !next.trim().is_empty())
     }
 
-    /// The text that can follow a call, as patterns after any white space.
+    /// The texts that can follow a call after any white space, as patterns.
     pub(super) fn followers(&self) -> Vec<String> {
         let next = self.calls_follow().filter(|_| !self.parts_exactly());
         let next = next.map(|next| next.trim_start_matches("\\n").to_owned());
@@ -133,12 +133,12 @@ impl Plan<'_> {
         next.into_iter().chain(end).chain(stops).chain(self.content_follows()).collect()
     }
 
-    /// Whether the text between two calls is taken as it is, white space included.
+    /// Whether the text between two calls is matched exactly, white space included.
     fn parts_exactly(&self) -> bool {
         self.choices.exact_space && !self.cut.separator.is_empty()
     }
 
-    /// Any of the texts that can follow a call, as a pattern.
+    /// A pattern for any of the texts that can follow a call.
     pub(super) fn followed_by(&self, followers: &[String]) -> String {
         let others = format!("\\s*(?:{})", followers.join("|"));
         match self.calls_follow().filter(|_| self.parts_exactly()) {

@@ -8,8 +8,7 @@ use crate::wire::structure::{Arguments, CallPart, Pairs};
 use backchat_core::text::{self, slice};
 
 impl Plan<'_> {
-    /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no
-    /// look-ahead.
+    /// Looks ahead for the first key or for the end of a call without keys. A key with a mark needs no look-ahead.
     pub(super) fn first_of_pairs(&self, pairs: &Pairs) -> String {
         let close = self.calls.body.tail.iter().find_map(CallPart::text);
         let close = close.unwrap_or(&self.cut.close).trim();
@@ -20,7 +19,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The opening of a call: its own mark, with the text that may come once before the first and between two.
+    /// The opening of a call: its own mark, and the text that may come before the first call and between two.
     pub(super) fn before_call(&self, open: &str) -> String {
         let own = match self.outer_marks(open) {
             Some((outer, inner)) => format!("(?:{}\\s*)?{}", spaced(outer.trim()), self.text(inner)),
@@ -40,7 +39,7 @@ impl Plan<'_> {
         }
         if !separator.is_empty() || self.calls.several && own.is_empty() {
             let close = self.end_of_call();
-            // White space after a call belongs to its close, or to the separator before the next one.
+            // White space after a call belongs to its close or to the next separator.
             let parted = self.cut.separator.starts_with(char::is_whitespace) && !separator.is_empty();
             let trailing = if self.cut.close.ends_with(char::is_whitespace) || parted { "\\s*" } else { "" };
             let after_close = if close.is_empty() { String::new() } else { format!("(?<={close}{trailing})") };
@@ -58,7 +57,7 @@ impl Plan<'_> {
             && self.end_of_call().is_empty()
             && !self.cut.separator.is_empty()
         {
-            // Nothing closes a call but the next one, after white space that is taken with the call before.
+            // Only the next call closes a call, after white space that belongs to the call before.
             before.push(format!("(?<={}){}", escape(&self.cut.separator), self.inside_section()));
         }
         let is_distinctive = self.is_mark(open);
@@ -84,20 +83,20 @@ impl Plan<'_> {
         }
     }
 
-    /// Looks back to the section's mark, past no end of one.
+    /// Looks behind for the section's mark without its end in between.
     fn inside_section(&self) -> String {
         let section = self.cut.section.trim();
         if !self.choices.inside_section || section.is_empty() {
             return String::new();
         }
-        // A sign opens a section only if a call follows it.
+        // Punctuation opens a section only if a call follows.
         let open = match self.wire.is_distinct(section) {
             true => spaced(section),
             false => format!("{}\\s*{}", spaced(section), self.begin()),
         };
         match self.wire.section_marks(&self.cut.section_close).first() {
             Some(end) if !self.wire.is_distinct(end) => {
-                // A sign ends a section only where the turn can end.
+                // Punctuation ends a section only where the turn can end.
                 format!("(?<={open}(?:(?!{}\\s*(?:{})).)*)", spaced(end), self.ends_of_turn())
             }
             Some(end) => format!("(?<={open}(?:(?!{}).)*)", spaced(end)),
@@ -105,17 +104,17 @@ impl Plan<'_> {
         }
     }
 
-    /// The marks of an opening that may be missing, and the one that may not.
+    /// The outer marks of an opening, which may be missing, and the innermost one.
     pub(super) fn outer_marks<'t>(&self, open: &'t str) -> Option<(&'t str, &'t str)> {
         let last = self.wire.segmentation.marks(open.trim_end()).last()?.len();
         let (outer, inner) = open.split_at_checked(open.trim_end().len() - last)?;
-        // Next to the name, so that its text cannot be mistaken for prose.
+        // The inner mark must be next to the name, or it could be mistaken for prose.
         let is_call = open.trim_end().len() == open.len() && self.is_mark(outer) && self.is_mark(inner);
         let interrupted = !inner.trim_end().ends_with(marks::is_closing);
         (is_call && interrupted).then_some((outer, inner))
     }
 
-    /// A call without an opening begins the turn or follows reasoning.
+    /// Where a call without an opening can begin: at the start of the turn or after reasoning.
     pub(super) fn start_of_turn(&self) -> String {
         if self.choices.after_content {
             return "\\s*".to_owned();
@@ -128,7 +127,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The text every call ends with, as a pattern to look back for.
+    /// The text that ends every call, as a pattern to look behind for.
     fn end_of_call(&self) -> String {
         let tail = self.calls.body.tail.iter().rev().find_map(CallPart::text);
         let close = self.cut.close.trim();
@@ -142,7 +141,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Name, id and the texts between them.
+    /// The name, the id and the texts between them.
     pub(super) fn pieces(&self, pieces: &[CallPart], follows: &str, groups: &mut Groups) -> String {
         let mut out = String::new();
         let channels = Channels::find(self.wire);
@@ -151,7 +150,7 @@ impl Plan<'_> {
                 Some(piece) => piece.text().unwrap_or_default(),
                 None => follows,
             };
-            // If no mark begins a call, a name is a word.
+            // Without a mark before it, a name is a word.
             let is_weak = !self.is_mark(&self.cut.section) && !self.is_mark(&self.cut.open);
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
@@ -166,7 +165,7 @@ impl Plan<'_> {
                     out.extend(channels.iter().map(Channels::after_name));
                 }
                 CallPart::Text(text) => {
-                    // Models put white space between a mark and a name.
+                    // Models may put white space between a mark and a name.
                     let is_closed = |mark: &str| self.wire.is_closed_mark(mark);
                     let is_free = |mark: Option<&str>| !self.choices.exact_space && mark.is_some_and(is_closed);
                     let before =
@@ -199,8 +198,8 @@ impl Plan<'_> {
         out
     }
 
-    /// The character class of a name or an id. The last one before arguments without delimiters is also the last
-    /// one of a call without arguments: it ends where the call does.
+    /// The character class of a name or an id. Before arguments without delimiters, it must also end where a call without
+    /// arguments ends.
     fn word(&self, next: &str, is_last: bool) -> String {
         let word = word_before(next);
         let is_bare =
@@ -215,7 +214,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Looks ahead that the word that opens content does not follow a call's mark.
+    /// Looks ahead that the word after the mark of a call does not open content instead.
     fn no_content(&self) -> String {
         let own = format!("{}{}", self.cut.section, self.cut.open);
         let is_word = |word: &&str| !word.is_empty() && word.chars().all(text::is_word);
@@ -225,7 +224,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The beginning of the next call, seen from the end of the one before.
+    /// The beginning of the next call, after the end of the one before.
     pub(super) fn next(&self) -> String {
         format!("{}{}", escape(&self.cut.separator), self.begin())
     }
