@@ -1,5 +1,5 @@
-//! The assumptions of a response template: turns are rendered with another clock, other variables and more text after
-//! them, and each kind that a template misreads is reported.
+//! The assumptions of a response template: renders turns with another clock, other variables and more text after them,
+//! and reports each kind that the template misreads.
 
 use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{History, Reach, TestAnswer};
@@ -11,14 +11,14 @@ use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
 
-/// Something that does not hold for every render, and turns for which it does not.
+/// An assumption that not every render meets, and turns that do not.
 pub(super) struct Assumption {
     message: String,
     cases: Vec<Case>,
 }
 
 impl Assumption {
-    /// The losses of a template that depends on it: one for each part that it misreads.
+    /// The losses of a template that relies on it: one for each part that the template misreads.
     pub fn losses(&self, judge: &Judge<'_, '_>) -> Vec<Loss> {
         let mut losses: Vec<Loss> = Vec::new();
         for case in &self.cases {
@@ -35,7 +35,7 @@ impl Assumption {
     }
 }
 
-/// Another time than any at which a proof is made.
+/// A time that differs from that of any proof.
 const ANOTHER_TIME: &str = "2087-09-30T17:48:59";
 
 /// How many variables are varied at most.
@@ -84,7 +84,7 @@ impl<'t> Setup<'_, 't> {
         let Cutter { plain, offering, request, .. } = self.cutter;
         let outlook = self.outlook(plain, offering, &setting);
         let is_known = |known: &Setting| self.outlook(plain, offering, known) == outlook;
-        // A text that only turns a switch on is a setting of the proof.
+        // A value that only turns a switch on is a setting of the proof.
         if outlook == *usual || outlook.is_refused() || request.usage.settings.iter().any(is_known) {
             return None;
         }
@@ -138,7 +138,7 @@ fn rest(case: &Case) -> Option<&str> {
     case.whole.strip_prefix(&case.prefix)?.strip_prefix(&case.text)
 }
 
-/// The text of a prompt and of two turns after the history's own words.
+/// The text of a prompt and of two turns after the end of the history.
 #[derive(PartialEq)]
 struct Outlook([Option<String>; 3]);
 
@@ -148,7 +148,7 @@ impl Outlook {
     }
 }
 
-/// Values of the kind of a given one, or of any kind, to be tried in turn.
+/// Other values of the type of the given one, or values of several types.
 fn other_than(given: Option<&Value>) -> Vec<Value> {
     match given {
         Some(Value::Number(_)) => vec![7.into()],
@@ -165,7 +165,7 @@ mod tests {
     use crate::derive::by_hand::{ANSWER, CHAT, object, template};
     use backchat_chat::ChatTemplate;
 
-    /// The assumptions that a template makes, in words.
+    /// The assumptions of a template, in words.
     fn assumed(chat_template: &str, answer: &str, variables: &str) -> Vec<String> {
         let chat_template = ChatTemplate::compile(chat_template).unwrap();
         let options = Options::default().variables(object(variables)).now("2026-01-01T00:00:00".to_owned());
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_change_with_the_clock_or_a_variable_are_read_or_named() {
+    fn marks_that_change_with_the_clock_or_a_variable_are_read_or_reported() {
         let headed = |mark: &str| CHAT.replace("<{{ m.role }}>", &format!("<{{{{ m.role }}}}{mark}>"));
         let prompted = |mark: &str| headed(mark).replace("%}<assistant>{%", &format!("%}}<assistant{mark}>{{%"));
         let anchored = |anchor: &str| {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn text_after_a_turn_without_a_stop_token_is_named_if_it_would_be_misread() {
+    fn text_after_a_turn_without_a_stop_token_is_reported_if_it_would_be_misread() {
         let always = CHAT.replace("{% if add_generation_prompt %}<assistant>{% endif %}", "<assistant>");
         let named = "every turn is followed by `<assistant>`, which the draft takes for the next prompt";
         assert_eq!(assumed(&always, ANSWER, "{}"), [named]);

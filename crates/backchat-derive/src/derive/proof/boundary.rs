@@ -1,4 +1,4 @@
-//! The boundary of a text that a template gets wrong, given the position of each part.
+//! Finds the boundary in a text that a template gets wrong, given the position of each part.
 
 use std::mem::{self, Discriminant};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Boundary {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// No region of the field opened for the part at this place: it lies in another field, or in none.
+    /// No region of the field opened for the part at this place: it is in another field, or in none.
     NotOpened {
         /// The field that has the text instead.
         inside: Option<String>,
@@ -168,7 +168,7 @@ pub(super) fn regions(events: &[Event]) -> Vec<Region> {
                     (region.body, region.close, region.malformed) = (*body, *span, Some(reason.clone()));
                 }
             }
-            // Calls that grow are part of a region that opens and closes.
+            // Growing calls are part of a region that opens and closes.
             _ => {}
         }
     }
@@ -189,7 +189,7 @@ pub(super) fn find(
     let parse = Parse { expected, regions: regions(events), read, offset };
     match part {
         Part::Content => {
-            // A call that content swallowed is the call's fault, and shows in both.
+            // If content contains a call, the boundary of the call is wrong.
             if let Some(name) = parse.swallowed_call() {
                 return parse.boundary(CALLS, name, Fault::NotOpened { inside: Some("content".to_owned()) });
             }
@@ -221,7 +221,7 @@ impl<'p> Parse<'p> {
         place.saturating_sub(self.offset)
     }
 
-    /// Always found: every search ends with it.
+    /// A boundary; always `Some`, because every search ends with it.
     fn boundary(&self, field: &str, place: usize, fault: Fault) -> Option<Boundary> {
         Some(Boundary { field: field.to_owned(), at: self.at(place), fault })
     }
@@ -264,7 +264,7 @@ impl<'p> Parse<'p> {
         self.boundary(field, start, Fault::Overwritten { at: self.at(later.body.start) })
     }
 
-    /// The boundary to blame if calls are too many, too few, or none.
+    /// The wrong boundary if there are too many, too few or no calls.
     fn of_calls(&self) -> Option<Boundary> {
         let Self { expected, regions, read, .. } = self;
         if let Some((region, reason)) = regions.iter().find_map(|region| Some((region, region.malformed.as_ref()?))) {
@@ -281,7 +281,7 @@ impl<'p> Parse<'p> {
         if let Some(extra) = self.regions_in(CALLS).nth(expected.calls.len()) {
             return self.boundary(CALLS, extra.open.start, Fault::Extra);
         }
-        // Fewer regions than calls, and each name is in one: a region ran on over the next call.
+        // Fewer regions than calls, and each name is in one: a region ran into the next call.
         let second = expected.calls.get(1)?;
         let region = self.regions_in(CALLS).next()?;
         let next = region.body.start + text(read, region.body).find(&second.name)?;
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_to_misread_a_text_is_named_at_its_byte() {
+    fn each_kind_of_fault_is_reported_at_its_byte() {
         let say = |close: &str| {
             format!(r#"{{"start_anchor": "<bot>", "fields": {{"content": {{"open": "<say>", "close": "{close}"}}}}}}"#)
         };
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_ran_on_over_the_next_should_have_ended_before_it() {
+    fn a_call_that_ran_into_the_next_should_have_ended_before_it() {
         let merges = r#"{"start_anchor": "<bot>", "fields": {"tool_calls": {"open_pattern": "<call>(?P<name>\\w+)",
             "close": "</calls>", "repeats": true, "content": "text",
             "transform": {"type": "function", "function": {"name": "{name}", "arguments": {}}}}}}"#;
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_bytes_of_the_turn_even_if_the_prompt_began_it() {
+    fn positions_are_bytes_of_the_turn_even_if_the_prompt_began_it() {
         let expected = content("Yes.");
         let open = |start: usize| Event::Open {
             field: "content".into(),
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hint_names_the_delimiter_to_change_and_the_text_beside_the_place() {
+    fn the_hint_names_the_delimiter_to_change_and_the_text_there() {
         let of = |at: usize, fault: Fault| Boundary { field: "x".to_owned(), at, fault }.hint("<say>Yes. No.</say>");
         let by = |by: &str, at: usize| Fault::EndsAt { at, by: by.to_owned() };
         assert_eq!(of(13, by("", 19)), "make `close` of `x` match the start of \"</say>\"");
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_have_one_cause_if_the_same_delimiter_is_wrong() {
+    fn failures_of_the_same_delimiter_have_one_cause() {
         let ends = |at: usize, by: &str| {
             Boundary { field: "x".to_owned(), at, fault: Fault::EndsAt { at, by: by.to_owned() } }.cause()
         };

@@ -1,4 +1,4 @@
-//! The cases: conversations rendered, and the last turn cut out of each, byte for byte.
+//! The cases: renders conversations, and cuts the last turn out of each, byte for byte.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -14,23 +14,23 @@ use backchat_probe::probe::{Answer, Message, PART_BREAK, Prober, Setting};
 /// One turn to parse back.
 #[derive(Clone, Debug)]
 pub(in crate::derive) struct Case {
-    /// The answer and its history, in words.
+    /// A description of the answer and its history.
     pub name: String,
     pub setting: Setting,
     pub prefix: String,
     pub text: String,
     /// The text without the token at which the model stops.
     pub unstopped: Option<String>,
-    /// The expected message: the answer, as far as the text shows it.
+    /// The expected message: the parts of the answer that the text shows.
     pub expected: Answer,
     /// The full answer.
     pub said: Answer,
     /// Whether the text leaves out content of the answer.
     pub drops_content: bool,
     pub cut: Cut,
-    /// The prompt's text after the history's own words: a thought in it is parsed back as well.
+    /// The prompt's text after the history. Reasoning in it is parsed back as well.
     pub prompted: String,
-    /// The conversation before the turn, to render the parsed message in place of the answer.
+    /// The conversation before the turn, to render the parsed message instead of the answer.
     pub history: Vec<Message>,
     /// The whole render.
     pub whole: String,
@@ -74,7 +74,7 @@ pub(super) struct Cutter<'p, 't> {
     pub turn_starts: TurnStarts,
 }
 
-/// The findings of one template's cutters: by history, setting and whether tools are offered.
+/// The turn starts of one template: by history, setting and whether tools are offered.
 #[derive(Default)]
 pub(super) struct TurnStarts {
     known: HashMap<(usize, usize, bool), Option<Rc<TurnStart>>>,
@@ -106,7 +106,7 @@ impl<'p, 't> Cutter<'p, 't> {
     pub fn cases(&mut self, said: &[TestAnswer]) -> Vec<Case> {
         let mut seen = HashSet::new();
         let mut cases: Vec<Case> = said.iter().flat_map(|said| self.cases_of(said, &mut seen)).collect();
-        // A turn that no prompt leads to becomes a case only if the answer has no better one.
+        // A turn that no prompt leads to is a case only if its answer has no better one.
         let weakness = |case: &Case| case.cut.max(Cut::Shared);
         let mut best: HashMap<String, Cut> = HashMap::new();
         for case in &cases {
@@ -137,7 +137,7 @@ impl<'p, 't> Cutter<'p, 't> {
             }
             let before = cases.len();
             for setting in 0..request.usage.settings.len() {
-                // One setting is enough, unless the answer is to be tried under all of them.
+                // One setting is enough unless the answer must be tried under all of them.
                 let is_enough = said.reach != Reach::Settings || !is_main;
                 if cases.len() > before && is_enough {
                     break;
@@ -206,7 +206,7 @@ impl<'p, 't> Cutter<'p, 't> {
         expected.content = expected.content.map(|content| content.replace(PART_BREAK, ""));
         let is_whole = expected.calls.len() == said.answer.calls.len()
             && expected.reasoning.is_some() == said.answer.reasoning.is_some();
-        // Without its calls or its thought it is another answer, which has cases of its own.
+        // Without its calls or its reasoning it is another answer, which has its own cases.
         if !is_whole || (expected.content.is_none() && expected.calls.is_empty() && expected.reasoning.is_none()) {
             return None;
         }
@@ -228,7 +228,7 @@ impl<'p, 't> Cutter<'p, 't> {
     }
 }
 
-/// Whether the template writes content in one part as it writes a text.
+/// Whether the template writes content in one part like a string.
 fn takes_parts(scene: &Scene<'_, '_>) -> bool {
     const TEXT: &str = "Yes, 43 km.";
     let written = |content: &str| scene.render(&[Message::Assistant(Answer::content(content))], false);
@@ -246,7 +246,7 @@ fn answer_name(case: &Case) -> String {
     case.name.split_once(" after ").map_or(case.name.as_str(), |(answer, _)| answer).to_owned()
 }
 
-/// The part of an answer that a text shows. An id that it does not show is empty.
+/// The parts of an answer that a text shows. An id that it does not show is empty.
 fn shown(answer: &Answer, text: &str) -> Answer {
     let part = |part: &Option<String>| part.clone().filter(|part| shows(text, part));
     let mut calls = answer.calls.clone();
@@ -276,7 +276,7 @@ pub(super) fn between_arguments(cases: &[Case]) -> Option<String> {
 
 #[cfg(test)]
 impl Case {
-    /// The case of a text that means this answer, after an unknown prompt.
+    /// A case whose text has this answer, after an unknown prompt.
     pub(super) fn by_hand(text: &str, expected: Answer) -> Self {
         Self {
             name: "an answer after a question".to_owned(),
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_holds_the_answer_and_its_history() {
+    fn a_name_describes_the_answer_and_its_history() {
         let mut case = Case::by_hand("Yes.", Answer::content("Yes."));
         assert_eq!(answer_name(&case), "an answer");
         case.name = "an answer".to_owned();
@@ -329,7 +329,7 @@ mod tests {
             assert_eq!(case.text, format!("{}<end>", case.expected.content.as_deref().unwrap()));
             assert_eq!(case.unstopped.as_deref(), case.expected.content.as_deref());
             assert_eq!(case.whole, format!("{}{}", case.prefix, case.text));
-            // Each turn once: the same text after the same prompt proves nothing more.
+            // Each turn occurs once: the same text after the same prompt proves nothing new.
             let mut turns: Vec<(&str, &str)> =
                 proof.cases.iter().map(|case| (case.prefix.as_str(), case.text.as_str())).collect();
             turns.sort_unstable();

@@ -1,14 +1,14 @@
-//! The conversations of the proof: none is a probe, and each tests one way in which a parser can go wrong.
+//! The conversations of the proof. None is a probe, and each tests one way in which a parser can fail.
 
 use backchat_core::json::{self, Object, Value};
 use backchat_probe::probe::{Answer, Call, Message, PART_BREAK, schema};
 
-/// The answer of one case, under its name in the report.
+/// The answer of one case, and its name in the report.
 #[derive(Clone, Debug)]
 pub(super) struct TestAnswer {
     pub name: String,
     pub answer: Answer,
-    /// The conversations it is tried in.
+    /// The conversations to try it in.
     pub reach: Reach,
 }
 
@@ -22,7 +22,7 @@ impl TestAnswer {
 /// How many histories and settings an answer is tried in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// After a question, under the first setting that shows it: it is about how one value is written.
+    /// After a question, under the first setting that shows it: the answer tests how one value is written.
     Value,
     /// After every history, under the first setting that shows it.
     Histories,
@@ -33,14 +33,14 @@ pub(super) enum Reach {
 /// The history before an answer.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// In words, to follow the name of an answer.
+    /// A description that follows the name of an answer.
     pub name: &'static str,
     pub messages: Vec<Message>,
     /// A unique text near the end of the last message, to find the end of the history.
     pub last: &'static str,
-    /// Whether answers are tried here under every setting.
+    /// Whether answers are tried after it under every setting.
     pub is_main: bool,
-    /// Whether only the plainest answers are tried here.
+    /// Whether only the plainest answers are tried after it.
     pub is_brief: bool,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn histories(named_ids: bool, several: bool) -> Vec<History> {
     histories
 }
 
-/// Gives calls ids that hold their names, for templates that write nothing else.
+/// Gives calls ids that contain their names, for templates that write only ids.
 pub(super) fn name_ids(calls: &mut [Call], named_ids: bool, from: usize) {
     for (i, call) in calls.iter_mut().enumerate().filter(|_| named_ids) {
         call.id = format!("tools.{}:{}", call.name, from + i);
@@ -216,8 +216,7 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
     said
 }
 
-/// A call with a text that contains the separator of two arguments. A quote that ends the one and begins the other is
-/// left out, because it would be escaped.
+/// A call with an argument that contains the separator of arguments, without quotes at its ends, which would be escaped.
 pub(super) fn separated(between: &str, named_ids: bool) -> TestAnswer {
     let query = format!("Ghent{}Brno", between.trim_matches('"'));
     let answer = called("lookup_city", [("query", query.into())]);
@@ -229,7 +228,7 @@ fn called<const N: usize>(name: &str, arguments: [(&str, Value); N]) -> Answer {
     Answer::calls(vec![Call { id: "a1B2c3D4e".to_owned(), name: name.to_owned(), arguments }])
 }
 
-/// Markers of no known format, except those that could be part of this one's.
+/// Markers of no known format, except those that overlap with literals of this one.
 pub(super) fn foreign(literals: &[String]) -> Vec<String> {
     const FOREIGN: [&str; 6] = ["</scene>", "<|act_end|>", "[/SCENE]", "</line_text>", "<prop_9>", "[[PROPS]]"];
     let overlaps = |mark: &str| {
@@ -241,7 +240,7 @@ pub(super) fn foreign(literals: &[String]) -> Vec<String> {
     FOREIGN.iter().filter(|mark| !overlaps(mark)).map(|mark| (*mark).to_owned()).collect()
 }
 
-/// The answers for one draft: its own delimiters, incomplete, and complete where they are harmless.
+/// The answers for one draft: text with the beginnings of its delimiters.
 pub(super) fn about(marks: &[String], named_ids: bool) -> Vec<TestAnswer> {
     let beginnings: Vec<&str> = marks.iter().filter_map(|mark| beginning(mark)).collect();
     if beginnings.is_empty() {
@@ -254,7 +253,7 @@ pub(super) fn about(marks: &[String], named_ids: bool) -> Vec<TestAnswer> {
     said.map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).into()
 }
 
-/// The first half of a mark, unless that is already a mark.
+/// The first half of a mark, unless it is blank.
 fn beginning(mark: &str) -> Option<&str> {
     let half = mark.chars().count() / 2;
     let at = mark.char_indices().nth(half)?.0;
@@ -267,7 +266,7 @@ pub(super) fn one_tool(name: &str, description: &str, entries: Vec<(&str, Value)
     schema::tool(name, description, schema::object(properties, &[]))
 }
 
-/// The tools of these conversations: their arguments, and the types of those.
+/// The tools of these conversations: their arguments with types.
 const TOOLS: [(&str, &[(&str, &str)]); 7] = [
     (
         "get_route",
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_has_a_name_of_its_own_that_says_no_history() {
+    fn every_answer_has_a_unique_name_without_a_history() {
         let answers = all_answers();
         for (at, said) in answers.iter().enumerate() {
             assert!(!said.name.contains(" after "), "{}: the history follows these words", said.name);
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn every_call_is_one_that_its_tool_allows() {
+    fn every_call_matches_the_schema_of_its_tool() {
         let tools = tools();
         for TestAnswer { name, answer, .. } in all_answers() {
             for call in &answer.calls {
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_each_history_is_found_by_words_that_occur_once() {
+    fn each_history_ends_with_text_that_occurs_once() {
         for several in [false, true] {
             for history in histories(false, several) {
                 let texts: Vec<&str> = history
@@ -373,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_hold_names_only_for_templates_that_write_nothing_else() {
+    fn ids_contain_names_only_for_templates_that_write_only_ids() {
         let mut calls = [call("a1", "f", "{}"), call("b2", "g", "{}")];
         name_ids(&mut calls, false, 0);
         assert_eq!(calls.clone().map(|call| call.id), ["a1", "b2"]);
@@ -382,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_marks_have_nothing_in_common_with_the_formats_own() {
+    fn foreign_marks_do_not_overlap_with_the_format() {
         let all = foreign(&[]);
         assert!(!all.is_empty());
         let mark = all.first().unwrap().clone();
@@ -394,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn delimiters_are_said_only_by_halves() {
+    fn answers_contain_only_halves_of_delimiters() {
         let marks = ["<call>", "|", "\n\n<a"].map(str::to_owned);
         let said = about(&marks, false);
         assert_eq!(said[0].answer.content.as_deref(), Some("These are not complete: <ca and no more."));

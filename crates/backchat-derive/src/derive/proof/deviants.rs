@@ -1,4 +1,4 @@
-//! Outputs with the deviations that recovery policies are for, made from a conforming turn.
+//! Outputs with the deviations that recovery policies handle, made from conforming turns.
 
 use super::boundary::Region;
 use super::case::Case;
@@ -45,7 +45,7 @@ impl<'c> Regions<'c> {
         })
     }
 
-    /// A marker that opens or closes calls, as turns have it.
+    /// A literal marker that opens or closes calls.
     fn call_marker(&self, side: fn(&Field) -> Option<&Delimiter>) -> Option<&str> {
         Some(side(self.template.field("tool_calls")?)?.literals()?.first()?.trim())
     }
@@ -115,7 +115,7 @@ impl<'c> Regions<'c> {
         Some((changed, expected))
     }
 
-    /// An answer that mentions what opens a call.
+    /// An answer that mentions the opening marker of calls.
     fn with_opener_in_content(&self, case: &Case) -> Option<(String, Answer)> {
         let content = case.expected.content.as_deref().filter(|_| self.calls.is_empty())?;
         let said = format!("{content} It begins with {} there.", self.call_marker(|field| field.open.as_ref())?);
@@ -123,7 +123,7 @@ impl<'c> Regions<'c> {
         Some((changed, Answer { content: Some(said), ..case.expected.clone() }))
     }
 
-    /// A word before the calls, where content has a marker of its own.
+    /// Text before the calls although content has a marker of its own.
     fn with_text_outside(&self, case: &Case) -> Option<(String, Answer)> {
         let has_implicit = self.template.implicit_field().is_some();
         let call = self.calls.first().filter(|_| !has_implicit && case.expected.content.is_none())?;
@@ -145,7 +145,7 @@ impl<'c> Regions<'c> {
         replaced_at(self.text, Span { start, end: start + closer.len() }, "")
     }
 
-    /// What ends the last tag of the last call, and where it begins.
+    /// The closer of the last tag of the last call, and where it begins.
     fn last_tag_closer(&self, case: &Case) -> Option<(usize, &str)> {
         let is_tagged = matches!(self.template.field("tool_calls")?.content, ContentSpec::XmlInline(_));
         let call = self.calls.last().filter(|_| is_tagged)?;
@@ -168,7 +168,7 @@ impl<'c> Regions<'c> {
         slice(self.text, region.body.start..region.body.end)
     }
 
-    /// A delimiter before the stop, if it is seen there.
+    /// The text of a delimiter before the stop, if it is not blank.
     fn mark(&self, Span { start, end }: Span) -> Option<&str> {
         self.text.get(start..end.min(self.unstopped).max(start)).filter(|mark| !mark.trim().is_empty())
     }
@@ -185,7 +185,7 @@ impl<'c> Regions<'c> {
         replaced_at(self.text, region.body, &body.replace(inner, &change(inner)?))
     }
 
-    /// The first call's name as other formats write it.
+    /// The turn with the name of the first call as other formats write it.
     fn renamed(&self, case: &Case) -> Option<String> {
         let name = &case.expected.calls.first()?.name;
         let names = case.expected.calls.iter().filter(|call| call.name == *name).count();
@@ -204,7 +204,7 @@ pub(super) fn replaced_once(text: &str, part: &str, by: &str) -> Option<String> 
     Some(format!("{before}{by}{after}"))
 }
 
-/// Changes the JSON of a call, if it can be changed so.
+/// Changes the JSON of a call, if it can be changed in this way.
 type Change = fn(&str) -> Option<String>;
 
 /// How the JSON of a call is changed, and the policy that reads it.
@@ -224,7 +224,7 @@ fn replaced_first(body: &str, part: &str, by: &str) -> Option<String> {
     body.contains(part).then(|| body.replacen(part, by, 1))
 }
 
-/// Quotes inside of texts without their backslashes.
+/// Quotes inside strings without their backslashes.
 fn with_bare_quotes(body: &str) -> Option<String> {
     let is_plain = body.contains("\\\"") && !body.contains("\\\\");
     is_plain.then(|| body.replace("\\\"", "\""))
@@ -243,7 +243,7 @@ fn without_last_bracket(body: &str) -> Option<String> {
     (!rest.trim_end().ends_with(['{', '['])).then(|| rest.to_owned())
 }
 
-/// Python's spelling. An apostrophe in a text would end it.
+/// Python's spelling, if no string contains an apostrophe, which would end it.
 fn in_python(body: &str) -> Option<String> {
     let value = json::read(body).ok()?;
     (!body.contains(['\'', '\\'])).then(|| python::spelling(&value))
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_deviates_as_its_policy_reads() {
+    fn each_policy_has_a_body_that_deviates() {
         let body = r#"{"name": "f", "arguments": {"a": 1}}"#;
         let changed = |policy: RecoveryPolicy, body: &str| {
             let (_, change) = BODIES.iter().find(|(known, _)| *known == policy).unwrap();

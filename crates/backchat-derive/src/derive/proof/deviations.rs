@@ -1,7 +1,7 @@
-//! Tests a template on outputs that deviate from renders, as those of models do.
+//! Tests a template on outputs that deviate from renders, as models' outputs do.
 //!
-//! Deviations are data: each changes a rendered output in one place, and the message should stay the same, or lose the
-//! call that is cut off and nothing else. They count for no verdict.
+//! Each deviation changes a rendered output in one place. The message should stay the same, or lose only the call that is
+//! cut off. Deviations do not affect the verdict.
 
 use super::boundary::Region;
 use super::case::{self, Case};
@@ -111,7 +111,7 @@ impl<'c> Output<'c> {
         Some(format!("{}{}{}", before.trim_end(), mark.trim(), after.trim_start()))
     }
 
-    /// Without the first of several marks that open the first call, and the last of those that close the last one.
+    /// The output without the first of several marks that open the first call and the last of those that close the last one.
     fn without_outer(&self, first: &Region, last: &Region) -> Option<String> {
         let words = Segmentation::Words;
         let distinct = |text: &str| words.marks(text).iter().filter(|mark| words.is_distinctive(mark)).count();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn each_deviation_changes_a_true_output_in_one_place() {
+    fn each_deviation_changes_an_output_in_one_place() {
         let text = "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a><end>";
         let found = deviants(&output(text, "tool_calls", "<a><call>", "</call></a>"));
         let wanted = [
@@ -221,7 +221,7 @@ mod tests {
         for (known, wanted) in found.iter().zip(wanted) {
             assert_eq!((known.0.as_str(), known.1.as_str()), wanted);
         }
-        assert_eq!(found.len(), wanted.len(), "the space around the closing is none already");
+        assert_eq!(found.len(), wanted.len(), "there is no white space around the closing");
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn values_without_another_spelling_have_none() {
+    fn only_lists_and_objects_have_another_spelling() {
         assert_eq!(python_spelling(&value(r#"{"a": [null, true]}"#)).as_deref(), Some("{'a': [None, True]}"));
         assert_eq!(python_spelling(&value("true")), None);
         assert_eq!(other_order(&value(r#"{"a": 1, "b": 2}"#)).as_deref(), Some(r#"{"b": 2, "a": 1}"#));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_asked_about_the_shortest_turn_of_each_kind() {
+    fn a_template_is_tested_on_the_shortest_turn_of_each_kind() {
         with_proof(CHAT, |proof| {
             let template = template(ANSWER);
             let judge = Judge::new(&template, proof.tools.clone(), &proof.plain, &proof.offering);

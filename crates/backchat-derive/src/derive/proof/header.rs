@@ -1,12 +1,12 @@
-//! The header of a turn: how the end of a prompt and the beginning of a turn that shows it agree.
+//! The header of a turn: aligns the end of a prompt with the beginning of a rendered turn.
 
 use crate::wire::marks::Segmentation;
 use backchat_core::text::{common_start, is_word, overlap, slice};
 
-/// The longest header that is looked for in a prompt.
+/// The longest header to search for in a prompt.
 const LONGEST_HEADER: usize = 200;
 
-/// A place in the end of a prompt where turns have another text, and the length of either.
+/// A position in the end of a prompt where turns have another text, and the lengths of both texts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shift {
     pub from: usize,
@@ -24,8 +24,8 @@ pub(super) fn loosely_shared(a: &str, b: &str) -> (usize, usize) {
     shared.map_or((0, 0), |((a, _), (b, _))| (*a, *b))
 }
 
-/// The end of a prompt as turns have it: without text that no turn shows before its header, such as a reminder, and
-/// with their white space. `lead` is the beginning of a turn.
+/// The end of a prompt as turns have it: without text that no turn has before its header, such as a reminder, and with
+/// the turns' white space. `lead` is the beginning of a turn.
 pub(super) fn aligned(tail: &str, lead: &str) -> (String, Shift) {
     let shared = whole_marks(tail, common_start(tail, lead).len());
     let (surplus, rest) = (slice(tail, shared..), lead.get(shared..).unwrap_or(""));
@@ -45,14 +45,14 @@ pub(super) fn aligned(tail: &str, lead: &str) -> (String, Shift) {
     }
 }
 
-/// A prompt's end with the white space of a turn that has all of its words up to its first value.
+/// The end of a prompt with the white space of a turn, if the turn's text up to its first value is in it.
 fn respaced(tail: &str, lead: &str, shared: usize) -> (String, Shift) {
     let (ours, theirs) = loosely_shared(tail, lead);
     let is_whole = slice(lead, theirs..).trim().is_empty() && slice(lead, ..theirs).contains(char::is_alphanumeric);
     if ours <= shared || !is_whole {
         return (tail.to_owned(), Shift { from: tail.len(), prompts: 0, turns: 0 });
     }
-    // White space after the header is the prompt's and the turn's alike, or part of neither.
+    // White space after the header counts only if both have it.
     let space = common_start(slice(tail, ours..), slice(lead, theirs..));
     let space = space.len() - space.trim_start().len();
     let (ours, theirs) = (ours + space, theirs + space);
@@ -67,7 +67,8 @@ pub(super) fn begins_with(turn: &str, header: &str) -> bool {
     !slice(shared, ..whole_marks(header, shared.len())).trim().is_empty()
 }
 
-/// The last position up to `end` that splits no bracketed or starred mark: two marks may begin with the same character.
+/// The last position up to `end` that does not split a bracketed or starred mark: two marks may begin with the same
+/// characters.
 pub(super) fn whole_marks(text: &str, end: usize) -> usize {
     const OPENING: &str = "<[{(«「『【《〈⟦⟨‹｢";
     const CLOSING: &str = ">]})»」』】》〉⟧⟩›｣";
@@ -87,14 +88,14 @@ pub(super) fn whole_marks(text: &str, end: usize) -> usize {
     if !text.get(end..).is_some_and(|rest| rest.starts_with(is_word)) {
         return end;
     }
-    // A word begins or continues here: it belongs to the punctuation before it.
+    // A word begins or continues here, and belongs to the punctuation before it.
     let before = shown.trim_end_matches(is_word);
     before.trim_end_matches(['*', '#', '=', '~', '$', '%', '@', '^', '|']).len()
 }
 
-/// The text of a prompt's surplus before the mark that opens reasoning, such as a header that renders of turns lack;
-/// empty if there is no such text, or no such mark.
-pub(super) fn after_opening<'s>(surplus: &'s str, open: &str) -> &'s str {
+/// The text before the mark that opens reasoning in a prompt's surplus, such as a header that turns lack; empty if there
+/// is no such text or no such mark.
+pub(super) fn before_opening<'s>(surplus: &'s str, open: &str) -> &'s str {
     let written = surplus.trim_end();
     let words = Segmentation::Words;
     let last = || words.last(written).filter(|mark| words.is_distinctive(mark));
@@ -103,7 +104,7 @@ pub(super) fn after_opening<'s>(surplus: &'s str, open: &str) -> &'s str {
     header.filter(|header| !header.trim().is_empty()).map_or("", |header| header)
 }
 
-/// How much of a turn's start the end of the prompt already contains, ignoring white space.
+/// How much of a turn's start the end of the prompt already has, ignoring white space.
 pub(super) fn repeated(surplus: &str, turn: &str) -> usize {
     if surplus.trim().is_empty() {
         return overlap(surplus, turn);
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_splits_no_mark() {
+    fn a_cut_does_not_split_a_mark() {
         for (text, end, whole) in [
             // `<think>` and `<tool>` share a bracket and a letter.
             ("<bot>\n<think>", 8, 6),
@@ -154,20 +155,20 @@ mod tests {
     }
 
     #[test]
-    fn the_text_before_a_mark_leads_to_it_unless_it_is_blank() {
+    fn the_text_before_the_opening_is_a_header_unless_it_is_blank() {
         for (surplus, open, header) in [
             ("<header>\n<think>\n", "<think>", "<header>\n"),
             ("\n<think>", "<think>", ""),
             ("<header><think>", "", "<header>"),
             ("<think>", "<other>", ""),
         ] {
-            assert_eq!(after_opening(surplus, open), header, "{surplus:?} {open}");
+            assert_eq!(before_opening(surplus, open), header, "{surplus:?} {open}");
         }
     }
 
     #[test]
-    fn texts_are_compared_at_their_ends() {
-        // The prompt wrote the mark already, with or without the white space around it.
+    fn text_that_the_prompt_already_wrote_is_repeated() {
+        // The prompt has already written the mark, with or without white space around it.
         assert_eq!(
             [repeated("<think>\n", "<think>\nHm"), repeated("<think>\n", "\n<think>Hm"), repeated("x", "y")],
             [8, 8, 0]

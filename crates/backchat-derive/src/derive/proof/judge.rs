@@ -1,5 +1,5 @@
-//! Parses every case back with a template, and sorts the differences into failures of the template and losses of the
-//! wire.
+//! Parses every case back with a template, and classifies differences as failures of the template or losses of the wire
+//! format.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl<'a, 't> Judge<'a, 't> {
         Self { template, tools, reasoning: reasoning_field(template), plain, offering }
     }
 
-    /// With the stop token and without it; whole and one character at a time.
+    /// The result of a case: with and without the stop token, whole and one character at a time.
     pub fn fate(&self, case: &Case) -> Fate {
         let mut lost = None;
         let mut whole: Vec<(&str, Object)> = Vec::new();
@@ -47,7 +47,7 @@ impl<'a, 't> Judge<'a, 't> {
                 Ok(read) => read,
                 Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), None, Value::Null),
             };
-            // A malformed region is an error in the reference, even if the message is right without it.
+            // A malformed region is an error in the reference implementation, even if the message is right.
             let broken = events.iter().any(|event| matches!(event, Event::Malformed { .. })).then_some(Part::Calls);
             let part = difference(&case.expected, &message, self.reasoning, &case.prompted);
             let is_same = part.is_none();
@@ -96,7 +96,7 @@ impl<'a, 't> Judge<'a, 't> {
         Options::default().tools(Some(self.tools.clone()))
     }
 
-    /// The messages of a case one character at a time: with the stop token, and without it if it has one.
+    /// The messages of a case read one character at a time: with the stop token and, if it has one, without.
     fn read_singly(&self, case: &Case) -> Result<Vec<Object>, ParseError> {
         let mut parser = Parser::new(self.template, &case.prefix, self.options())?;
         let mut unstopped = None;
@@ -139,8 +139,8 @@ impl<'a, 't> Judge<'a, 't> {
         })
     }
 
-    /// Texts that the template escapes between quotes of its own, which no content parser of the format removes: each
-    /// comes back as it is written.
+    /// Strings that the template escapes in its own quotes. No content parser removes these escapes: the strings come back
+    /// as written.
     fn escaped(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let answer = answer_of(&case.expected, message, self.reasoning).filter(|_| part == Part::Arguments)?;
         let mut example = None;
@@ -161,8 +161,8 @@ impl<'a, 't> Judge<'a, 't> {
         Some(Loss::new(part, message, &case.text))
     }
 
-    /// Arguments that the template writes as a JSON string of JSON. A content parser decodes once, so that they come
-    /// back as the JSON text of the object.
+    /// Arguments that the template writes as a JSON string of JSON. Content parsers decode once, so the arguments come back
+    /// as JSON text.
     fn encoded_twice(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let (decoded, texts) = with_decoded_arguments(message).filter(|_| part == Part::Arguments)?;
         if !self.is_same(case, &case.expected, &decoded) {
@@ -174,12 +174,12 @@ impl<'a, 't> Judge<'a, 't> {
         texts.iter().all(is_string).then(|| Loss::new(part, message, &case.text))
     }
 
-    /// The wire's loss: the message has as much structure as the answer, and renders to the same bytes.
+    /// A loss of the wire format: the message has as much structure as the answer, and renders to the same bytes.
     fn loss(&self, case: &Case, part: Part, message: &Object, is_opened: bool) -> Option<Loss> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
         let is_moved = is_moved(&case.expected, answer.content.as_deref(), answer.reasoning.as_deref());
         if is_moved && is_opened && self.plain.reasoning_input().is_none() {
-            // The prompt opens reasoning, and the template writes it and the answer as one text.
+            // The prompt opens reasoning, and the template writes reasoning and answer as one text.
             answer.content = answer.reasoning.take();
         }
         // A part that the text does not show belongs to the conversation, not to the message.
@@ -212,8 +212,8 @@ impl<'a, 't> Judge<'a, 't> {
     }
 }
 
-/// A value that the template spells as Python does in the midst of JSON, or a text with Python's escapes: no content
-/// parser of the format reads that, so the call is lost with it.
+/// A value that the template spells as Python does inside JSON, or a string with Python's escapes. No content parser
+/// reads that, so the call is lost.
 fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let is_malformed = events.iter().any(|event| matches!(event, Event::Malformed { .. }));
     let values = case.expected.calls.iter().flat_map(|call| call.arguments.values());
@@ -231,8 +231,8 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     Some(Loss::new(part, message, &case.text))
 }
 
-/// Whether a parsed text is another one as written on the wire, with its escapes, in other quotes than JSON's. White
-/// space around it is not what differs.
+/// Whether a parsed text is the wanted one as written in the output, with escapes and in other quotes than JSON's. White
+/// space around it is ignored.
 fn is_escaped(text: &str, wanted: &str, got: &str) -> bool {
     let mut read = String::new();
     let mut chars = got.chars();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_has_to_be_read_without_its_stop_too() {
+    fn a_turn_must_also_be_read_without_its_stop() {
         with_proof(CHAT, |proof| {
             // The close is needed: without the stop the region stays open, and is still content.
             let needs = ANSWER.replace(
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_that_renders_to_the_same_bytes_is_lost_by_the_wire() {
+    fn a_difference_that_renders_to_the_same_bytes_is_a_loss() {
         let starred = CHAT.replace("{{ m.content }}", "{{ m.content | replace('- ', '* ') }}");
         with_proof(&starred, |proof| {
             let Fate::Lost(loss) = outcome(&proof, ANSWER, "paragraphs after a question") else {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn content_that_is_written_like_reasoning_is_lost_by_the_wire() {
+    fn content_that_is_written_like_reasoning_is_a_loss() {
         let planned = "{% for m in messages %}<{{ m.role }}>{% if m.tool_calls %}<weigh>{{ m.thinking or m.content }}</weigh>\
                        {% for c in m.tool_calls %}<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": \
                        {{ c.function.arguments | tojson }}}</call>{% endfor %}{% else %}{{ m.content }}{% endif %}<end>\
@@ -347,14 +347,14 @@ mod tests {
     }
 
     #[test]
-    fn content_after_a_prompt_that_opens_reasoning_is_lost_if_no_render_has_reasoning() {
+    fn content_after_a_prompt_that_opens_reasoning_is_a_loss_if_no_render_has_reasoning() {
         let opens = "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}<weigh>{% endif %}{{ m.content }}<end>\
                      {% endfor %}{% if add_generation_prompt %}<assistant><weigh>{% endif %}";
         let answer = ANSWER.replace("\"close\": \"</weigh>\"", "\"close\": [\"</weigh>\", \"<end>\"]");
         with_proof(opens, |proof| {
             assert!(matches!(outcome(&proof, &answer, "signs after a question"), Fate::Lost(_)));
         });
-        // Renders with reasoning distinguish the two.
+        // Renders with reasoning tell the two apart.
         let closes = "{% if m.thinking %}{{ m.thinking }}</weigh>{% endif %}{{ m.content }}";
         with_proof(&opens.replace("{{ m.content }}", closes), |proof| {
             failed(outcome(&proof, &answer, "signs after a question"));
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_pythons_spelling_costs_the_call() {
+    fn a_value_in_pythons_spelling_loses_the_call() {
         let mut case = Case::by_hand("<call>{\"a\": None}</call>", calls_answer(&[("f", r#"{"a": null}"#)]));
         let events = |json: &str, text: &str| {
             let template = template(json);
@@ -374,12 +374,12 @@ mod tests {
         let broken = events(ANSWER, &case.text);
         let loss = unreadable(&case, Part::Calls, &broken).unwrap();
         assert_eq!(loss.message, "null is written as None, which JSON parsers cannot read: the call is lost");
-        // Only if the call is missing, a region was malformed, and the value has another spelling.
+        // The call must be missing, a region malformed, and the value spelled differently.
         assert!(unreadable(&case, Part::Content, &broken).is_none());
         assert!(unreadable(&case, Part::Calls, &[]).is_none());
         case.text = "<call>{\"a\": null}</call>".to_owned();
         assert!(unreadable(&case, Part::Calls, &broken).is_none());
-        // So does a text with Python's escapes, and none without.
+        // A string with Python's escapes loses the call as well, and one without does not.
         let escaped = r#"{'a': 'it\'s "so"'}"#;
         for (text, wanted, is_lost) in [(escaped, r#"it's "so""#, true), ("{'a': 'so'}", "so", false)] {
             let arguments = Value::from([("a", wanted.into())]).to_string();
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_written_like_several_arguments_is_lost_by_the_wire() {
+    fn a_string_that_is_written_like_several_arguments_is_a_loss() {
         let pairs = "<call>{{ c.function.name }}?{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }}\
                      {{ '&' if not loop.last }}{% endfor %}</call>";
         let (before, rest) = CHAT.split_once("<call>").unwrap();
@@ -441,14 +441,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_with_escapes_in_quotes_of_its_own_comes_back_as_it_is_written() {
+    fn a_string_with_escapes_in_other_quotes_comes_back_as_written() {
         for (text, wanted, got, is_written) in [
             (r"f(a='it\'s')", "it's", r"it\'s", true),
             (r"f(a='x\ny')", "x\ny", r"x\ny", true),
             (r"f(a='  x\n')", "  x\n", r"x\n", true),
-            // JSON's quotes: a parser of the format reads those.
+            // JSON's quotes: content parsers read those.
             (r#"f(a="x\ny")"#, "x\ny", r"x\ny", false),
-            // Another text, one without an escape, and one that the wire does not have.
+            // Another string, one without an escape, and one that is not in the output.
             (r"f(a='it\'s')", "its", r"it\'s", false),
             ("f(a='x')", " x", "x", false),
             ("f(a='x')", "x\n", r"x\n", false),
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_named_with_its_type() {
+    fn a_value_is_described_with_its_type() {
         for (json, words) in [
             ("\"5\"", "the text \"5\""),
             ("5", "the number 5"),

@@ -1,4 +1,4 @@
-//! Every conversation of a proof with its result, for reports that show each.
+//! Lists every conversation of a proof with its result, for reports.
 
 use super::verdict::Fate;
 use super::{Proof, reading};
@@ -10,9 +10,9 @@ use backchat_parser::template::Template;
 /// One conversation of a proof.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// The answer, in words.
+    /// A description of the answer.
     pub said: String,
-    /// Its history, in words.
+    /// A description of its history.
     pub after: String,
     /// The variables it was rendered with, besides those of every render.
     pub setting: Object,
@@ -27,13 +27,13 @@ pub struct Conversation {
 }
 
 /// The conversations that prove a response template against the source of a chat template, in the order of the proof.
-/// It renders and judges them again: a proof keeps only causes. Who wants its verdict too asks `prove_and_list`.
+/// Renders and judges them again, because a proof keeps only causes. `prove_and_list` gives the verdict as well.
 pub fn conversations(source: &str, template: &Template, options: &Options) -> Vec<Conversation> {
     with_conversations(source, options, |of| of(template)).unwrap_or_default()
 }
 
-/// Gives a function that lists the conversations of any response template, for whoever judges many against one chat
-/// template, which is prepared once; nothing if the chat template cannot be compiled or shows no answer.
+/// Runs a closure with a function that lists the conversations of any response template, for callers that judge many
+/// against one chat template, which is prepared once. `None` if the chat template does not compile or shows no answer.
 pub fn with_conversations<R>(
     source: &str,
     options: &Options,
@@ -63,7 +63,7 @@ impl Proof<'_> {
                 _ => fate,
             };
             let (said, after) = case.name.split_once(" after ").unwrap_or((&case.name, ""));
-            // Of the text with the stop token and the one without, the failing one is shown.
+            // Show the text that fails: with the stop token or without.
             let text = match &fate {
                 Fate::Failed(failure) if unread.is_none() => &failure.text,
                 _ => &case.text,
@@ -99,8 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn the_list_and_the_verdict_agree() {
-        // Signs that the chat template itself replaces are lost in content and in reasoning.
+    fn the_counts_of_the_list_and_the_verdict_agree() {
+        // The chat template itself replaces characters in content and in reasoning.
         let lossy = CHAT
             .replace("{{ m.content }}", "{{ m.content | replace('- ', '* ') }}")
             .replace("{{ m.reasoning_content }}", "{{ m.reasoning_content | replace('- ', '* ') }}");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chat_template_that_says_nothing_has_no_conversations() {
+    fn a_chat_template_without_answers_has_no_conversations() {
         for source in ["{% if", "{{ messages | length }}"] {
             assert!(conversations(source, &template(ANSWER), &Options::default()).is_empty(), "{source}");
         }

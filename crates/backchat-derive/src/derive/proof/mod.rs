@@ -1,14 +1,13 @@
-//! The proof: conversations rendered, their last turn cut out byte for byte, and parsed back.
+//! The proof: renders conversations, cuts out the last turn of each byte for byte, and parses it back.
 //!
-//! It works for any response template against any chat template, and does not know how a draft was made.
-//! [`Proof::new`] finds out by itself how the chat template takes a conversation and renders the cases, once;
-//! [`Proof::judge`] may then be called for any number of candidates: only the few values that contain the
-//! candidate's own markers are rendered again.
+//! It works for any response template and any chat template, and does not know how a draft was made. [`Proof::new`] finds
+//! out how the chat template takes a conversation, and renders the cases once. [`Proof::judge`] may then be called for
+//! any number of candidates: only the few cases that contain a candidate's own markers are rendered again.
 //!
-//! A [`Failure`] is one cause with its smallest example; its [`Boundary`] says which field is wrong, at which byte of
-//! `text`, and its actual behavior (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no
-//! template avoids: the message that came back has no less structure and renders to the same bytes. Rank candidates by
-//! [`Verdict::failed`], then by [`Verdict::lost`].
+//! A [`Failure`] is one cause with its smallest example. Its [`Boundary`] says which field is wrong at which byte of
+//! `text`, and how (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no template can avoid: the
+//! message that came back has no less structure and renders to the same bytes. Rank candidates by [`Verdict::failed`],
+//! then by [`Verdict::lost`].
 
 mod assumptions;
 mod boundary;
@@ -57,7 +56,7 @@ pub use tolerance::{Cuts, PolicyRounds, Tolerance};
 pub(super) use verdict::UnreadTurn;
 pub use verdict::{Failure, Fate, Loss, Scope, Unverified, Verdict};
 
-/// How many conversations a proof has at most: a chat template with many switches is proved under the first ones.
+/// How many conversations a proof has at most. A chat template with many switches is proved under the first ones.
 const MOST_CASES: usize = 240;
 
 /// A candidate that the proof refuted.
@@ -66,7 +65,7 @@ pub(super) struct Tried {
     pub draft: Value,
     /// How many conversations it read wrongly.
     pub failed: usize,
-    /// The smallest of them.
+    /// The smallest failure.
     pub refuted: String,
 }
 
@@ -86,14 +85,14 @@ pub(super) struct Proof<'t> {
     prompts: OnceCell<Vec<Prompt>>,
     /// The candidates refuted so far, in order.
     tried: RefCell<Vec<Tried>>,
-    /// How turns compare with prompts, found out once.
+    /// How turns compare with prompts, computed once.
     turn_starts: RefCell<TurnStarts>,
-    /// Whether the reasoning may have a name that the chat template does not read, because it was requested.
+    /// Whether the reasoning may have a name that the chat template does not read, because the user requested it.
     pub any_reasoning_name: bool,
 }
 
 impl<'t> Proof<'t> {
-    /// Renders the cases; `None` if no answer leaves a trace in any render.
+    /// Renders the cases; `None` if no render shows an answer.
     pub fn new(template: &'t ChatTemplate, options: &'t Options) -> Option<Self> {
         let mut proof = Self::without_cases(template, options)?;
         let foreign = conversations::foreign(template.literals());
@@ -142,12 +141,12 @@ impl<'t> Proof<'t> {
         &self.settled
     }
 
-    /// The recorded reads of the template.
+    /// What the template reads.
     pub fn usage(&self) -> &TemplateUsage {
         &self.request.usage
     }
 
-    /// Runs a closure with a cutter that has the findings of earlier ones.
+    /// Runs a closure with a cutter that has the turn starts of earlier ones.
     fn cut<T>(&self, work: impl FnOnce(&mut Cutter<'_, 't>) -> T) -> T {
         let calls = self.request.calls;
         let histories = conversations::histories(calls.named_ids, calls.several);
@@ -158,7 +157,7 @@ impl<'t> Proof<'t> {
         done
     }
 
-    /// Reads samples with a template, those without a prompt after every way a prompt can end.
+    /// Reads samples with a template. Those without a prompt are tried after every end of a prompt.
     pub fn explain(&self, samples: &[Sample], template: &Template) -> Explained {
         let asks = samples.iter().any(|sample| sample.prefix.is_none());
         let prompts = if asks { self.prompts() } else { &[] };
@@ -174,17 +173,17 @@ impl<'t> Proof<'t> {
         self.prompts.get_or_init(|| self.cut(|cutter| cutter.prompts()))
     }
 
-    /// Whether turns with calls were among the conversations, if renders show any or a template claims to read them.
+    /// Whether the conversations had turns with calls, or neither renders nor the template have calls.
     pub fn saw_calls(&self, template: &Template, verdict: &Verdict) -> bool {
         !verdict.scope.not_shown.contains(&"calls") || (template.field("tool_calls").is_none() && !self.shows_calls())
     }
 
-    /// Whether calls leave a trace in renders.
+    /// Whether renders show calls.
     pub fn shows_calls(&self) -> bool {
         self.request.calls.shown || self.request.calls.garbled
     }
 
-    /// Two turns that are the same text, whose calls differ in their keys or names only.
+    /// Two turns with the same text whose calls differ only in keys or names.
     fn turns_alike(&self) -> Vec<UnreadTurn> {
         let history = [Message::User("How far is it to Brzeg?".to_owned())];
         let turn = |[name, key]: [&str; 2]| {
@@ -223,7 +222,7 @@ impl<'t> Proof<'t> {
         turns
     }
 
-    /// Whether reasoning leaves a trace in renders.
+    /// Whether renders show reasoning.
     pub fn shows_reasoning(&self) -> bool {
         self.request.reasoning_input.is_some()
     }
@@ -233,8 +232,8 @@ impl<'t> Proof<'t> {
         self.tried.borrow().clone()
     }
 
-    /// What policies of recovery do to the conversations, for a template that reads every one; with `thorough` also to
-    /// each of their cuts.
+    /// What recovery policies do to the conversations, for a template that reads all of them; with `thorough`, also to turns
+    /// cut at every character.
     pub fn policies(&self, template: &Template, thorough: bool) -> PolicyRounds {
         let judge = self.judge_with(template);
         policies::find(&judge, &self.cases, thorough)
@@ -274,7 +273,7 @@ impl<'t> Proof<'t> {
             }
         }
         if let Some(failure) = self.unread_name(template, &passed) {
-            // It fails those, and the ones that lost something besides.
+            // All conversations with reasoning fail, including those with losses.
             verdict.passed -= passed_with_reasoning;
             verdict.failures.push(failure);
         }
@@ -293,17 +292,17 @@ impl<'t> Proof<'t> {
     }
 }
 
-/// What transformers copies any name of reasoning to before it renders.
+/// The keys to which transformers copies the reasoning, under any name, before it renders.
 const COPIES: [&str; 2] = ["reasoning_content", "thinking"];
 
 impl Proof<'_> {
-    /// The failure of a template that names reasoning by a key that the chat template does not read.
+    /// The failure of a template that gives reasoning a name that the chat template does not read.
     fn unread_name(&self, template: &Template, passed: &[&Case]) -> Option<Failure> {
         let Some(ReasoningInput::Key(key)) = &self.request.reasoning_input else { return None };
         let field = reading::reasoning_field(template).filter(|field| !self.any_reasoning_name && field != key)?;
         let cases = passed.iter().filter(|case| case.expected.reasoning.is_some());
         let first = cases.clone().min_by_key(|case| case.text.len())?;
-        // The template may read several keys, and each reads this field: the turn as it is with one settles it.
+        // The template may read several keys: check whether the turn is the same under this name.
         let copies: &[&str] = if REASONING_KEYS.contains(&field) { &COPIES } else { &[] };
         let prober = if first.offers_tools { &self.offering } else { &self.plain };
         let messages = first.with(first.said.clone());
@@ -353,7 +352,7 @@ impl Verdict {
     }
 }
 
-/// Tools in the request shape the chat template takes.
+/// Tools in the request shape that the chat template takes.
 fn offered_as(request_shape: RequestShape, tools: Value) -> Value {
     let Value::List(tools) = tools else { return Value::Null };
     let bare = |tool: Value| tool.get("function").cloned().unwrap_or(tool);
@@ -372,7 +371,7 @@ mod tests {
     use crate::derive::by_hand::{ANSWER, CHAT, template, value, with_proof};
 
     #[test]
-    fn the_right_template_comes_back_whole() {
+    fn the_right_template_reads_everything() {
         with_proof(CHAT, |proof| {
             let verdict = proof.judge(&template(ANSWER));
             assert!(verdict.holds(), "{:?}", verdict.failures);
@@ -386,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refuted_template_is_remembered_with_its_smallest_failure() {
+    fn a_refuted_template_is_recorded_with_its_smallest_failure() {
         with_proof(CHAT, |proof| {
             let wrong = template(&ANSWER.replace("</weigh>", "</other>"));
             let verdict = proof.judge(&wrong);
@@ -408,10 +407,10 @@ mod tests {
         let unread = verdict("notes", false);
         assert_eq!((unread.holds(), unread.failures[0].part), (false, Part::Reasoning));
         assert!(unread.failures[0].what.contains("reads as `reasoning_content` and not as `notes`"));
-        // Programs copy these names to one another, and another name may have been requested.
+        // Programs copy these names to one another, and the user may request another name.
         assert!(verdict("thinking", false).holds());
         assert!(verdict("notes", true).holds());
-        // The first key that a template reads need not be the one under which a program hands the reasoning over.
+        // A program may pass the reasoning under any key that the template reads.
         let several = CHAT.replace("m.reasoning_content", "(m.thought or m.reasoning_content)");
         let named = |name: &str| ANSWER.replace("\"reasoning_content\"", &format!("\"{name}\""));
         let holds = |name: &str| with_proof(&several, |proof| proof.judge(&template(&named(name))).holds());
@@ -435,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_proved_of_a_template_that_shows_no_answer() {
+    fn there_is_no_proof_for_a_template_that_shows_no_answer() {
         let silent = ChatTemplate::compile("{{ messages | length }}").unwrap();
         assert!(Proof::new(&silent, &Options::default()).is_none());
     }

@@ -1,7 +1,7 @@
 //! Tests the recovery policies on the conversations of a proof: they must leave conforming turns unchanged, and recover
-//! from the deviations that they are for.
+//! from the deviations that they handle.
 //!
-//! A policy that changes a conforming turn is refused: servers leave it out for this response template.
+//! A policy that changes a conforming turn is refused: servers do not use it for this response template.
 
 use super::case::{self, Case};
 use super::deviants::{Deviant, Regions, replaced_once};
@@ -14,8 +14,7 @@ use backchat_core::text::slice;
 use backchat_parser::parser::{Options, Parser, Policies, Problem, RecoveryPolicy};
 use backchat_probe::probe::Answer;
 
-/// Reads the conforming turns with every policy, then the deviations that policies are for; with `thorough` also every
-/// cut.
+/// Reads the conforming turns with every policy, then deviations with their policies; with `thorough`, also every cut.
 pub(super) fn find(judge: &Judge<'_, '_>, cases: &[Case], thorough: bool) -> PolicyRounds {
     let mut rounds = PolicyRounds::default();
     for case in cases {
@@ -35,7 +34,7 @@ pub(super) fn find(judge: &Judge<'_, '_>, cases: &[Case], thorough: bool) -> Pol
     rounds
 }
 
-/// The shortest turn of each kind of answer, and of each kind of text in the arguments that may be misspelled.
+/// The shortest turn of each kind of answer, and of each kind of argument that may be misspelled.
 fn shortest(cases: &[Case]) -> Vec<&Case> {
     let sign = |answer: &Answer| {
         let texts = answer.calls.iter().take(1).flat_map(|call| call.arguments.values().filter_map(Value::as_str));
@@ -55,7 +54,7 @@ impl Judge<'_, '_> {
         Some((finished.message, finished.problems))
     }
 
-    /// Whether a text gives this message.
+    /// Whether a text gives the expected message.
     fn recovers(&self, case: &Case, text: &str, policies: Policies, expected: &Answer) -> bool {
         self.recover(case, text, policies).is_some_and(|(message, _)| self.is_same(case, expected, &message))
     }
@@ -74,18 +73,18 @@ impl Judge<'_, '_> {
         if message == untouched {
             return;
         }
-        // A policy may give back what the wire format loses.
+        // A policy may recover what the wire format loses.
         let is_lost = matches!(self.fate(case), Fate::Lost(_));
-        let mends = |message: &Object| is_lost && self.is_same(case, &case.expected, message);
+        let recovers_loss = |message: &Object| is_lost && self.is_same(case, &case.expected, message);
         for policy in Policies::every().iter() {
             let alone = self.recover(case, text, policy.into());
-            if alone.is_some_and(|(message, _)| message != untouched && !mends(&message)) {
+            if alone.is_some_and(|(message, _)| message != untouched && !recovers_loss(&message)) {
                 keep_shortest(&mut rounds.refused, policy, text);
             }
         }
     }
 
-    /// The same for a text that mentions closing markers where nothing is open.
+    /// The same for content that mentions closing markers.
     fn mention(&self, case: &Case, rounds: &mut PolicyRounds) {
         let Some(content) = case.expected.content.as_deref().filter(|_| case.expected.calls.is_empty()) else { return };
         let closes = self.template.fields().iter().filter_map(|field| field.close.as_ref());
@@ -94,7 +93,7 @@ impl Judge<'_, '_> {
             let Some(text) = replaced_once(&case.text, content, &said) else { continue };
             let mut expected = case.expected.clone();
             expected.content = Some(said);
-            // A marker that ends the content wherever it is cannot be mentioned in it.
+            // Content cannot mention a marker that ends it anywhere.
             if self.recovers(case, &text, Policies::none(), &expected) {
                 self.conform(case, &text, rounds);
             }
@@ -105,7 +104,7 @@ impl Judge<'_, '_> {
     fn deviate(&self, case: &Case, rounds: &mut PolicyRounds) {
         let Some(regions) = Regions::read(self, case) else { return };
         for Deviant { policy, text, expected } in regions.deviants(case) {
-            // Text that parses anyway is not a deviation.
+            // A text that parses without policies is not a deviation.
             if self.recovers(case, &text, Policies::none(), &expected) {
                 continue;
             }
@@ -175,7 +174,7 @@ mod tests {
     use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
 
     #[test]
-    fn policies_leave_conforming_turns_and_read_their_deviations() {
+    fn policies_leave_conforming_turns_unchanged_and_read_their_deviations() {
         with_proof(CHAT, |proof| {
             let rounds = proof.policies(&template(ANSWER), false);
             assert!(rounds.conforming > proof.cases.len(), "{rounds:?}");
@@ -199,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_policy_that_changes_a_conforming_turn_is_refused() {
-        // Every turn ends in a stray closer of calls: this is part of the format.
+        // Every turn ends with a stray closer of calls, which is part of the format.
         let strayed = CHAT.replace("<end>", "</call><end>");
         with_proof(&strayed, |proof| {
             let rounds = proof.policies(&template(ANSWER), false);
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_gives_back_what_the_wire_format_loses_is_not_refused() {
+    fn a_policy_that_recovers_what_the_wire_format_loses_is_not_refused() {
         let twice = CHAT.replace("c.function.arguments | tojson", "c.function.arguments | tojson | tojson");
         with_proof(&twice, |proof| {
             let template = template(ANSWER);

@@ -1,4 +1,4 @@
-//! Turns for a fixture that people read: typical answers and calls, cut out of renders of a chat template.
+//! Turns for a readable fixture: typical answers and calls, cut out of renders of a chat template.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use backchat_probe::probe::{Answer, Message, Prober};
 /// The text of one turn, and its message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadableTurn {
-    /// The answer, in a few words.
+    /// A short description of the answer.
     pub name: &'static str,
     /// The prompt.
     pub prefix: String,
-    /// The text of the model, without the token it stops at if that is known.
+    /// The output of the model, without the stop token if that is known.
     pub output: String,
     /// The token it stops at.
     pub stop: Option<String>,
     /// The variables of the chat template under which it writes the turn.
     pub variables: Object,
-    /// The message, in the words of the response template.
+    /// The message, with the names of the response template.
     pub message: Object,
-    /// The difference that the chat template does not write, if the message is not the answer for that reason.
+    /// What the wire format loses, if the message differs from the answer for that reason.
     pub loss: Option<String>,
-    /// Which places of the chat template print the output and its stop; empty if that is not known.
+    /// The places of the chat template that print the output and its stop; empty if unknown.
     pub origins: Vec<Origin>,
 }
 
@@ -43,7 +43,7 @@ pub struct ReadableTurns {
     pub messages: Vec<Value>,
     /// The tools that were offered, if the chat template shows calls.
     pub tools: Option<Value>,
-    /// The turns, from plain to involved.
+    /// The turns, from plain to complex.
     pub turns: Vec<ReadableTurn>,
 }
 
@@ -52,7 +52,7 @@ const THOUGHT: &str = "Two cities, so I compare them.\nOslo is cold today.";
 const ANSWER: &str = "Take a coat to Oslo. In Rome you will not need one.";
 const LIST: &str = "- **Oslo**: 4 °C, rain\n- **Rome**: 19 °C, sunny\n\nTake a coat to Oslo only.";
 
-/// The answers, from plain to complex, each for one part that a template has to read.
+/// The answers, from plain to complex, each for one part that a template must read.
 fn said() -> Vec<(&'static str, Answer)> {
     let weather = |id: &str, city: &str| call(id, "get_weather", &format!(r#"{{"city": "{city}", "days": 1}}"#));
     let oslo = || weather("a1B2c3D4e", "Oslo");
@@ -100,8 +100,8 @@ fn tools() -> Value {
 }
 
 impl Proof<'_> {
-    /// The turns that this chat template writes, with the message that a response template reads in each. A turn that
-    /// the template misreads keeps the message that was said.
+    /// The turns that this chat template writes, with the message that a response template reads in each. A turn that the
+    /// response template misreads keeps the original message.
     pub fn readable(&self, template: &Template) -> Option<ReadableTurns> {
         let shows_calls = self.request.calls.shown;
         let tools = tools();
@@ -125,7 +125,7 @@ impl Proof<'_> {
         for (name, answer) in said() {
             let said = TestAnswer::new(name, answer, Reach::Value, request.calls.named_ids);
             let Some(case) = cutter.cases(&[said]).into_iter().next() else { continue };
-            // Without the part that the template drops, this is the case of another answer.
+            // Without a part that the template drops, this would be another answer.
             if !case.drops_content {
                 let prober = if case.offers_tools { &offering } else { &self.plain };
                 turns.push(ReadableTurn { origins: origins(&case, prober), ..turn(name, &case, &judge) });
@@ -149,7 +149,7 @@ fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>) -> ReadableTurn 
         Fate::Failed(_) => (None, false),
     };
     let whole = read(&case.prefix);
-    // The parser ignores the system prompt and the tools; how it reads the turn decides.
+    // Leave out the system prompt and the tools if the parser reads the turn the same.
     let short = from_question(&case.prefix).filter(|short| read(short) == whole);
     let prefix = short.unwrap_or(&case.prefix).to_owned();
     let said = || match message_of(&case.expected, reasoning_field(judge.template)) {
@@ -160,7 +160,7 @@ fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>) -> ReadableTurn 
     ReadableTurn { name, prefix, output, stop, variables: case.setting.clone(), message, loss, origins: Vec::new() }
 }
 
-/// Which places of the chat template print the text of a case.
+/// The places of the chat template that print the text of a case.
 fn origins(case: &Case, prober: &Prober<'_>) -> Vec<Origin> {
     let messages = case.with(case.said.clone());
     let Some(start) = case.whole.rfind(&case.text) else { return Vec::new() };
@@ -174,7 +174,7 @@ fn origins(case: &Case, prober: &Prober<'_>) -> Vec<Origin> {
     inside.map(counted_from_start).collect()
 }
 
-/// The prompt from the user's turn on: from the line of the question, or from the last place in it where one mark
+/// The prompt from the user's turn on: from the line of the question, or from the last place in that line where one mark
 /// follows another.
 fn from_question(prompt: &str) -> Option<&str> {
     let question = prompt.rfind(QUESTION)?;

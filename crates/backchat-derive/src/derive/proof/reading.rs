@@ -1,4 +1,4 @@
-//! A message read back, and the part in which it differs from the answer.
+//! Compares a message that was read back with the answer.
 
 use crate::derive::recorded::{calls_of, function_of};
 use crate::wire::trace::same_entries;
@@ -55,11 +55,11 @@ pub fn reasoning_field(template: &Template) -> Option<&str> {
     fields.clone().find(|name| !["content", "tool_calls", "role"].contains(name))
 }
 
-/// The first part in which a message differs from the answer; outer white space of texts does not count, nor does an id
-/// that the text does not show, nor a thought that the prompt itself wrote.
+/// The first part in which a message differs from the answer. Ignores white space around texts, an id that the text does
+/// not show, and reasoning that the prompt wrote.
 pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<&str>, prompted: &str) -> Option<Part> {
     let text = |key: &str| text_of(message.get(key));
-    // No text and an empty one are written alike.
+    // An absent text and an empty one are written alike.
     let said = |part: &'_ Option<String>| part.as_deref().map_or_else(String::new, |text| text.trim().to_owned());
     if text("content").trim() != said(&expected.content) {
         return Some(Part::Content);
@@ -84,9 +84,8 @@ pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<
     })
 }
 
-/// The answer to render a message again; `None` if it has less structure than the expected one.
-/// Additional arguments are more structure. A null that the message lacks is not structure, nor is the channel
-/// of a text if the answer has but one text.
+/// The answer to render a message again; `None` if the message has less structure than expected. Additional arguments
+/// are more structure. A missing null is not less structure, nor is the only text of an answer in another channel.
 pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&str>) -> Option<Answer> {
     let text = |key: &str| message.get(key).map(|value| text_of(Some(value))).filter(|text| !text.is_empty());
     let thought = reasoning.and_then(text);
@@ -121,8 +120,7 @@ pub(super) fn arguments_of(call: &Value) -> Option<&Object> {
     function_of(call).get("arguments").and_then(Value::as_object)
 }
 
-/// The message with the arguments that are the JSON text of an object as that object, and those texts; `None` if there
-/// are none.
+/// The message with JSON texts as arguments decoded, and these texts; `None` if there are none.
 pub(super) fn with_decoded_arguments(message: &Object) -> Option<(Object, Vec<String>)> {
     let mut decoded = message.clone();
     let mut texts = Vec::new();
@@ -164,7 +162,7 @@ pub(super) fn changed_argument<'m>(
     })
 }
 
-/// The message with only this answer.
+/// The message with this answer.
 pub(super) fn message_of(answer: &Answer, reasoning: Option<&str>) -> Value {
     let mut message = Object::new();
     message.insert("role", "assistant".into());
@@ -204,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_part_that_differs_is_named() {
+    fn the_first_part_that_differs_is_returned() {
         let both = Answer::content("Yes.").with_reasoning("Hm.");
         let called = calls_answer(&[("f", r#"{"a": 1, "b": 2}"#)]);
         let mut with_id = called.clone();
@@ -233,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_rendered_again_only_if_it_has_every_part() {
+    fn a_message_with_missing_parts_is_not_rendered_again() {
         let said = Answer { calls: vec![call("f", r#"{"a": 1}"#)], ..Answer::content("Yes.") };
         let again = |message: &str| answer_of(&said, &object(message), None);
         let call = |arguments: &str| {
@@ -255,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_an_absent_null_nor_the_channel_of_the_only_text_is_structure() {
+    fn a_missing_null_and_the_channel_of_the_only_text_are_not_structure() {
         let nulled = calls_answer(&[("f", r#"{"a": 1, "b": null}"#)]);
         let again = |said: &Answer, message: &str| answer_of(said, &object(message), Some("thinking"));
         assert!(again(&nulled, &one_call("", "f", r#"{"a": 1}"#)).is_some());
@@ -270,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_the_text_of_an_object_are_decoded_once() {
+    fn arguments_that_are_json_text_are_decoded_once() {
         let of = |arguments: &str| with_decoded_arguments(&object(&one_call("", "f", arguments)));
         let (message, texts) = of(r#""{\"a\": \"{}\"}""#).unwrap();
         assert_eq!(message, object(&one_call("", "f", r#"{"a": "{}"}"#)));

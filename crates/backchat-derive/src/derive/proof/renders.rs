@@ -1,4 +1,4 @@
-//! One turn in renders: the text from the history's words on, what the prompt adds to it, and what ends every render.
+//! One turn in renders: the text after the history, the text that the prompt adds, and the text that ends every render.
 
 use super::conversations::History;
 use super::header::whole_marks;
@@ -6,14 +6,13 @@ use crate::wire::marks::{self, Segmentation};
 use backchat_core::text::{common_end, common_start, overlap, slice};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
 
-/// The user's next message, to show the text between two turns.
+/// The user's next message, which shows the text between two turns.
 pub(super) const NEXT: &str = "Quokkas blink, then.";
 
-/// The plain answers that show the start and the end of a turn; they share neither their first character nor their
-/// last.
+/// Plain answers that show the start and the end of a turn. They share neither the first character nor the last.
 pub(super) const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
 
-/// The special tokens that were given, as far as they bound a turn.
+/// The given special tokens that bound a turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tokens<'p> {
     pub bos: Option<&'p str>,
@@ -29,14 +28,14 @@ pub(super) struct Scene<'p, 't> {
 }
 
 impl Scene<'_, '_> {
-    /// The render of the history and more messages.
+    /// Renders the history and more messages.
     pub fn render(&self, more: &[Message], generation_prompt: bool) -> Option<String> {
         let messages = [self.history.messages.as_slice(), more].concat();
         self.prober.render(&messages, self.setting, generation_prompt)
     }
 
-    /// The text that ends every render and does not belong to a turn, such as an unrequested prompt: `tail`, the text
-    /// after a plain answer, from where it deviates from the text between two turns on. The stop token bounds it, and so
+    /// The text that ends every render and does not belong to a turn, such as an unrequested prompt: the end of `tail`, the
+    /// text after a plain answer, from where it deviates from the text between two turns. The stop token bounds it, and so
     /// does the text before the first message.
     pub fn trailer(&self, tokens: &Tokens<'_>, tail: &str, prompted: &str) -> Option<String> {
         let next = Message::User(NEXT.to_owned());
@@ -49,7 +48,7 @@ impl Scene<'_, '_> {
             return None;
         }
         let stopped = tokens.eos.filter(|eos| !eos.is_empty()).and_then(|eos| Some(tail.find(eos)? + eos.len()));
-        // A marker that begins every message, also the first, does not end a turn.
+        // A marker that begins every message, including the first, does not end a turn.
         let first = tokens.bos.and_then(|bos| bare.trim_start().strip_prefix(bos)).unwrap_or(&bare).trim_start();
         let header = between.map_or("", |(before, between)| common_end(self.before_first(before), between));
         let bound = between.map_or(tail.len(), |(_, between)| between.len() - header.len());
@@ -60,21 +59,20 @@ impl Scene<'_, '_> {
             let alone = || self.prober.render(std::slice::from_ref(&next), self.setting, false);
             bare.ends_with(trailer) || alone().is_some_and(|alone| alone.ends_with(trailer))
         };
-        // An unrequested prompt may come before a stop token that ends every render.
+        // A stop token that ends every render may follow an unrequested prompt.
         let is_prompted = |own: usize| {
             let (stop, trailer) = (slice(tail, ..own), slice(tail, own..));
             !stop.trim().is_empty() && ends_all(trailer)
         };
         let own = stopped.filter(|stopped| own >= *stopped || !is_prompted(own)).unwrap_or(own);
         let (stop, trailer) = tail.split_at_checked(own)?;
-        // Text after the stop token is not part of the turn; other text is not if it ends every render and is not the
-        // stop.
+        // Text after the stop token is not part of the turn. Other text is not if it ends every render and is not the stop.
         let is_written =
             stopped.is_some() || (ends_all(trailer) && (!stop.trim().is_empty() || prompted.contains(trailer.trim())));
         (is_written && !trailer.trim().is_empty()).then(|| trailer.to_owned())
     }
 
-    /// The text of a render before the first words of the history.
+    /// The text of a render before the first message of the history.
     fn before_first<'r>(&self, text: &'r str) -> &'r str {
         match self.history.messages.first() {
             Some(Message::User(words) | Message::System(words)) => before(text, words),
@@ -91,9 +89,9 @@ impl Scene<'_, '_> {
         Some(Turn { head, text, whole })
     }
 
-    /// A turn without the marks that end the history's last message; `None` if it has none of its own. A template may
-    /// write the message before a prompt with other marks than an earlier one: those of an earlier one are not in the
-    /// prompt, and any message may follow them.
+    /// A turn without the marks that end the last message of the history; `None` if it has no such marks. A template may
+    /// close the message before a prompt differently from an earlier one: those marks are not in the prompt, and any
+    /// message may follow them.
     fn without_closing(&self, turn: &str) -> Option<String> {
         let History { messages, last: words, .. } = self.history;
         let (Message::User(last) | Message::Tool { content: last, .. }) = messages.last()? else { return None };
@@ -113,8 +111,7 @@ impl Scene<'_, '_> {
         is_closing.then(|| format!("{said}{}", slice(rest, closing.len()..)))
     }
 
-    /// Whether the part of the prompt that plain turns lack is the beginning of a call: a turn with one extends the
-    /// prompt.
+    /// Whether the part of the prompt that plain turns lack begins a call: a turn with a call extends the prompt.
     pub fn begins_call(&self, tail: &str, shared: usize) -> bool {
         let calls = || self.turn(&Answer::calls(vec![call(0, 1)]));
         let extends = |turn: Turn| turn.text.strip_prefix(tail).is_some_and(|rest| rest.contains(needle::NAMES[0]));
@@ -129,8 +126,7 @@ impl Scene<'_, '_> {
         turns.find(|turn| turn.contains(needle::REASONING))
     }
 
-    /// Whether this is one mark, and the template leaves content out up to the mark that closes it, at least in earlier
-    /// turns.
+    /// Whether a text is one mark, and the template removes content up to its closing mark, at least in earlier turns.
     pub fn takes_out(&self, open: &str) -> bool {
         let [thought, rest] = PLAIN;
         let Some(close) = marks::counterpart(open).filter(|_| Segmentation::Words.marks(open).len() == 1) else {
@@ -145,19 +141,19 @@ impl Scene<'_, '_> {
     }
 }
 
-/// The text that the generation prompt adds to a render; empty if either is refused, or the prompt is written
-/// otherwise.
+/// The text that the generation prompt adds to a render; empty if either is refused or the prompt does not extend the
+/// render.
 pub(super) fn generated(prober: &Prober<'_>, history: &[Message], setting: &Setting) -> String {
     let render = |asks| prober.render(history, setting, asks);
     let (Some(prompt), Some(bare)) = (render(true), render(false)) else { return String::new() };
-    // A template may end every render with white space of its own.
-    let behind_space = || prompt.strip_prefix(bare.trim_end()).filter(|generated| !generated.trim().is_empty());
-    prompt.strip_prefix(&bare).or_else(behind_space).map_or_else(String::new, str::to_owned)
+    // A template may end every render with white space.
+    let after_space = || prompt.strip_prefix(bare.trim_end()).filter(|generated| !generated.trim().is_empty());
+    prompt.strip_prefix(&bare).or_else(after_space).map_or_else(String::new, str::to_owned)
 }
 
 /// A turn in the render of the conversation that ends with it.
 pub(super) struct Turn {
-    /// The render up to the end of the history's own words.
+    /// The render up to the end of the history.
     pub head: String,
     /// The text after them, without the marks that end an earlier message and no prompt.
     pub text: String,

@@ -1,7 +1,6 @@
-//! How one chat template takes a conversation: the form of content and calls, the key of the reasoning, the switches.
+//! Finds out how a chat template takes a conversation: the form of content and calls, the key of reasoning, the switches.
 //!
-//! The proof finds this out by itself, so that it can prove any response template and shares no assumption with a
-//! draft.
+//! The proof does this by itself, so that it can prove any response template and shares no assumption with a draft.
 
 use crate::wire::template_usage::{self, TemplateUsage};
 use backchat_chat::ChatTemplate;
@@ -15,23 +14,23 @@ use backchat_probe::probe::{
 #[derive(Clone, Debug)]
 pub(in crate::derive) struct Request {
     pub request_shape: RequestShape,
-    /// Whether the template only works if tools are offered.
+    /// Whether the template requires tools.
     pub always_tools: bool,
-    /// The switches, and whatever else the template is seen to read.
+    /// The switches, and what else the template reads.
     pub usage: TemplateUsage,
     /// The key from which the template reads reasoning, if it renders any.
     pub reasoning_input: Option<ReasoningInput>,
-    /// The template's treatment of calls.
+    /// How the template renders calls.
     pub calls: Calls,
 }
 
-/// The parts of calls that a chat template renders.
+/// Which parts of calls a chat template renders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::derive) struct Calls {
     pub shown: bool,
     /// Whether a second call of the same turn is rendered.
     pub several: bool,
-    /// Whether the id that a call is given reaches the text.
+    /// Whether the id of a call reaches the text.
     pub ids: bool,
     /// Whether the name reaches the text only as a part of the id.
     pub named_ids: bool,
@@ -39,8 +38,7 @@ pub(in crate::derive) struct Calls {
     pub garbled: bool,
 }
 
-/// Renders until it is known how this template takes calls and reasoning. The prober has determined how it takes
-/// content.
+/// Finds out how the template takes calls and reasoning. The prober has determined how it takes content.
 pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, variables: &Object) -> Request {
     let usage = template_usage::find(template, prober, variables);
     let unseen = || (prober.request_shape(), Calls::default());
@@ -71,7 +69,7 @@ fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShap
     }
     let called = [user(), Message::Assistant(Answer::calls(vec![probe_call(0, false)]))];
     let text = prober.render(&called, &Setting::new(), false);
-    // Tools also have names and keys: only a value shows that the call itself is written, in any case.
+    // Tools have names and keys as well: only a value, in upper or lower case, shows that the call itself is written.
     let is_garbled = text.is_some_and(|text| text.to_lowercase().contains(&needle::VALUES[0].to_lowercase()));
     is_garbled.then(|| (prober.request_shape(), Calls { garbled: true, ..Calls::default() }))
 }
@@ -91,8 +89,8 @@ fn turn(prober: &Prober<'_>, request_shape: RequestShape, answer: Answer, settin
     text.get(at..).map(str::to_owned)
 }
 
-/// The request shape that shows a call whole: arguments as an object unless the template prints that as Python would,
-/// and the form of absent content that leaves the fewest traces.
+/// The request shape that shows a whole call: arguments as an object unless the template prints it as Python does, and
+/// the form of absent content with the shortest turn.
 fn call_shape(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<RequestShape> {
     let made = probe_call(0, named_id);
     let shown = |request_shape: &RequestShape| {
@@ -101,7 +99,7 @@ fn call_shape(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<
         parts.iter().all(|part| text.contains(part)).then_some((*request_shape, text))
     };
     let base = prober.request_shape();
-    // The form of the content is settled, unless calls are only taken in another.
+    // Keep the form of the content, unless calls are only accepted in another.
     let same = |request_shape: &RequestShape| {
         request_shape.content_parts == base.content_parts && request_shape.bare_tools == base.bare_tools
     };
@@ -120,7 +118,7 @@ fn call_shape(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<
     all.iter().min_by_key(rank).map(|(request_shape, _)| *request_shape)
 }
 
-/// The key or block whose reasoning is rendered: one with a telling name, or else one separated from the content.
+/// The key or block whose reasoning is rendered: one that mentions reasoning, or else one that is separated from content.
 fn takes_reasoning(
     prober: &Prober<'_>,
     settings: &[Setting],
@@ -144,13 +142,13 @@ fn takes_reasoning(
                 })
             })
         };
-        // A message that is printed as it is shows every key.
+        // A template that prints whole messages shows every key.
         shows(reasoning_input) && !shows(&reasoning_input.unread())
     });
     found.cloned()
 }
 
-/// Whether reasoning shows and, if the key's name does not identify it, something separates it from the text after it.
+/// Whether reasoning shows and, if its key does not mention reasoning, something separates it from the text after it.
 fn is_set_off(text: &str, is_named: bool) -> bool {
     let Some(at) = text.rfind(needle::REASONING) else { return false };
     let rest = slice(text, at + needle::REASONING.len()..);
@@ -175,7 +173,7 @@ mod tests {
         "{{ m.content }}{% for c in m.tool_calls or [] %}NAME{{ c.function.arguments | tojson }}{% endfor %}";
 
     #[test]
-    fn calls_are_known_by_what_of_them_reaches_the_text() {
+    fn calls_are_classified_by_the_parts_that_reach_the_text() {
         let name = CALL.replace("NAME", "{{ c.function.name }}");
         let seen = |several, ids, named_ids| Calls { shown: true, several, ids, named_ids, garbled: false };
         let garbled = Calls { garbled: true, ..Calls::default() };
@@ -193,29 +191,29 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_an_object_unless_the_template_prints_it_as_python_would() {
+    fn arguments_are_an_object_unless_the_template_prints_it_as_python_does() {
         let shape = |turn: &str| request(turn).unwrap().request_shape.arguments_text;
         assert!(!shape(&CALL.replace("NAME", "{{ c.function.name }}")));
         assert!(shape(&CALL.replace("NAME", "{{ c.function.name }}").replace(" | tojson", "")));
     }
 
     #[test]
-    fn reasoning_is_the_key_that_the_template_renders_apart() {
+    fn reasoning_is_the_key_that_is_rendered_separately() {
         let input = |turn: &str| request(turn).unwrap().reasoning_input;
         let key = |name: &str| Some(ReasoningInput::Key(name.to_owned()));
         assert_eq!(input("{{ m.content }}"), None);
         assert_eq!(input("{% if m.thinking %}<t>{{ m.thinking }}</t>{% endif %}{{ m.content }}"), key("thinking"));
         assert_eq!(input("{% if m.plan %}<p>{{ m.plan }}</p>{% endif %}{{ m.content }}"), key("plan"));
-        // Of a message that is printed as it is, every key shows.
+        // A template that prints whole messages shows every key.
         assert_eq!(input("{{ m | tojson }}{{ m.content }}{% if m.thinking %}{% endif %}"), None);
     }
 
     #[test]
-    fn a_key_of_another_name_needs_something_between_it_and_the_next_part() {
+    fn a_key_that_does_not_mention_reasoning_needs_a_separator() {
         let text = |gap: &str| format!("<bot>{}{gap}{}", needle::REASONING, needle::CONTENT);
         assert!(is_set_off(&text("</t>"), false));
         assert!(!is_set_off(&text(" "), false));
-        assert!(is_set_off(&text(""), true), "its name is about reasoning");
+        assert!(is_set_off(&text(""), true), "its key mentions reasoning");
         assert!(!is_set_off("<bot>", true));
     }
 }

@@ -1,5 +1,5 @@
 //! The scope of a verdict: the parts that conversations exercised, those that the chat template never shows, and those
-//! a response template claims to read all the same.
+//! that a response template claims to read anyway.
 
 use super::case::Case;
 use super::reading::{Part, reasoning_field};
@@ -87,13 +87,13 @@ mod tests {
         ];
         let (scope, open) = scope_of(&cases, &[&cases[0], &cases[2]]);
         assert_eq!(scope.proved, ["content", "calls", "several calls"]);
-        // Reasoning is shown, and was misread: that is a failure and not a gap.
+        // Reasoning is shown but was misread: a failure, not a gap.
         assert_eq!(scope.not_shown, ["content beside calls", "ids"]);
         assert_eq!(open, [""; 0]);
     }
 
     #[test]
-    fn a_claim_that_no_case_exercised_is_named() {
+    fn a_claim_that_no_case_exercised_is_reported() {
         let one = [Case::by_hand("f", Answer { content: None, ..calls_answer(&[("f", "{}")]) })];
         let (scope, open) = scope_of(&one, &[&one[0]]);
         assert_eq!(scope.not_shown, ["content", "reasoning", "several calls", "content beside calls", "ids"]);
@@ -106,7 +106,7 @@ mod tests {
         );
         let plain = [Case::by_hand("Yes.", Answer::content("Yes."))];
         let (scope, open) = scope_of(&plain, &[&plain[0]]);
-        // Without calls, the parts of calls are not listed one by one.
+        // Without calls, the parts of calls are not listed.
         assert_eq!(scope.not_shown, ["reasoning", "calls"]);
         let why = "`tool_calls`: the chat template shows no calls (no turn with a call could be cut out of a render)";
         assert!(open.contains(&why.to_owned()), "{open:?}");

@@ -74,20 +74,20 @@ impl Tolerance {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct PolicyRounds {
-    /// How many conforming turns were read with every policy: with the stop token and without it, and with texts that
-    /// mention the closing markers.
+    /// How many conforming turns were read with every policy: with and without the stop token, and with text that mentions
+    /// the closing markers.
     pub conforming: usize,
-    /// How many of them have a problem, and the shortest.
+    /// How many of them have problems, and the shortest.
     pub with_problems: (usize, Option<String>),
-    /// The policies that change one of them, each with the shortest.
+    /// The policies that change conforming turns, each with the shortest turn.
     pub refused: Vec<(RecoveryPolicy, String)>,
-    /// How many deviations were made for the policies that read them.
+    /// How many deviations were tried with their policies.
     pub deviations: usize,
-    /// How many of them came to the right message.
+    /// How many of them gave the right message.
     pub recovered: usize,
     /// Those that did not: the policy and the shortest text.
     pub missed: Vec<(RecoveryPolicy, String)>,
-    /// The cuts, if every one was tried.
+    /// The cuts, if they were tried.
     pub cuts: Option<Cuts>,
 }
 
@@ -95,18 +95,18 @@ pub struct PolicyRounds {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Cuts {
-    /// How many there are.
+    /// How many cuts were tried.
     pub tried: usize,
     /// How many give, with every policy of `all`, a call that the whole turn does not have.
     pub added: usize,
-    /// How many of these differ from such a call only by missing arguments.
+    /// How many of these only lack arguments of a call of the whole turn.
     pub lacking: usize,
     /// The shortest of the others.
     pub example: Option<String>,
 }
 
 impl PolicyRounds {
-    /// The policies that servers leave out.
+    /// The policies that servers do not use.
     pub fn refused_policies(&self) -> Policies {
         self.refused.iter().map(|(policy, _)| *policy).collect()
     }
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_deviation_is_counted_and_shown_by_its_shortest_output() {
+    fn each_kind_of_deviation_has_a_count_and_its_shortest_output() {
         let mut tolerance = Tolerance { tried: 5, tolerated: 2, ..Tolerance::default() };
         for (what, text) in [("a line break", "long one"), ("a line break", "short"), ("no stop", "middle")] {
             tolerance.miss(what.to_owned(), text.to_owned());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_tried_is_nothing_said() {
+    fn without_deviations_there_is_no_description() {
         assert_eq!(Tolerance::default().describe(), None);
         let all = Tolerance { tried: 3, tolerated: 3, ..Tolerance::default() };
         assert_eq!(all.describe().as_deref(), Some("tolerates all 3 deviations that were tried"));

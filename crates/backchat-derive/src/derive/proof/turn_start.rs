@@ -1,26 +1,26 @@
-//! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
+//! Finds the start of the model's turn: compares the text that a prompt has already written with renders of whole turns.
 
-use super::header::{Shift, after_opening, aligned, begins_with, loosely_shared, repeated, whole_marks};
+use super::header::{Shift, aligned, before_opening, begins_with, loosely_shared, repeated, whole_marks};
 use super::renders::{self, NEXT, PLAIN, Scene, Tokens, Turn, before, generated};
 use backchat_core::text::{common_start, overlap, slice};
 use backchat_probe::probe::{Answer, Message, Setting, needle, speaks_of_reasoning};
 
-/// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
+/// A prompt, and how whole turns after the same history compare with it. All texts begin after the history.
 pub(super) struct TurnStart {
     pub prompt: String,
-    /// The end of the history's own words in the prompt.
+    /// The end of the history in the prompt.
     pub said: usize,
-    /// The text after them, without what no turn shows before its header.
+    /// The text after the history, without text that no turn has before its header.
     tail: String,
     /// How positions in `tail` differ from those in the prompt.
     shift: Shift,
-    /// How much of the prompt's end every plain turn shows as well.
+    /// How much of the prompt's end every plain turn has as well.
     pub shared: usize,
     pub state: State,
     /// The text after the content of a plain turn, up to the next opening of the template.
     pub stop: String,
-    /// Whether a thought follows this prompt with nothing that opens it, neither in the prompt nor in the turn.
-    bares_thought: bool,
+    /// Whether reasoning follows this prompt without an opening, neither in the prompt nor in the turn.
+    lacks_opening: bool,
     /// The text that the generation prompt adds; empty if it is not known.
     generated: String,
     /// The text that prompts add elsewhere, if this one adds none.
@@ -34,7 +34,7 @@ pub(super) struct TurnStart {
 pub(super) enum State {
     /// No such part exists, or it has nothing to do with reasoning.
     Plain,
-    /// It opens reasoning; the text that opens it in renders, which is empty if none does.
+    /// It opens reasoning. The text that opens it in renders; empty if renders have none.
     Open(String),
     /// It opens reasoning and closes it.
     Closed(String),
@@ -66,8 +66,8 @@ pub enum Cut {
 }
 
 impl TurnStart {
-    /// Renders the prompt and plain turns; nothing if the template refuses this history or a plain answer to it, or
-    /// leaves out the history's last words.
+    /// Renders the prompt and plain turns; `None` if the template refuses the history or a plain answer, or leaves out the
+    /// end of the history.
     pub fn find(scene: &Scene<'_, '_>, tokens: &Tokens<'_>, openings: &mut Vec<String>) -> Option<Self> {
         let Scene { prober, history, setting } = *scene;
         let prompt = scene.render(&[], true)?;
@@ -85,12 +85,12 @@ impl TurnStart {
         for (text, turn) in &turns {
             shared = common_start(shared, turn);
             is_exact &= turn.starts_with(tail);
-            // An answer with escaped characters does not show where it ends.
+            // If the answer is escaped, its end is unknown.
             stops.push(turn.rsplit_once(*text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
         }
         let generated = generated(prober, &history.messages, setting);
         if generated.is_empty() && !renders::generated(prober, &history.messages, &Setting::new()).is_empty() {
-            // Under an odd setting the template ignores the request for a prompt.
+            // Under this setting, the template ignores the request for a prompt.
             return None;
         }
         let missing = match generated.is_empty() {
@@ -109,7 +109,7 @@ impl TurnStart {
             shared = common_start(shared, thought);
         }
         let shared = if is_exact { tail.len() } else { whole_marks(tail, shared.len()) };
-        // Whether plain turns show the header of the prompt, and only lack what follows it.
+        // Whether plain turns have the header of the prompt and only lack the text after it.
         let is_headed = tail.strip_suffix(generated.as_str()).is_some_and(|before| {
             tail.get(before.len()..shared).is_some_and(|header| header.contains(char::is_alphanumeric))
         });
@@ -117,16 +117,16 @@ impl TurnStart {
             State::Plain if scene.begins_call(tail, shared) => State::Call,
             state => state,
         };
-        let bares_thought = state == State::Plain
+        let lacks_opening = state == State::Plain
             && thought
                 .as_deref()
                 .and_then(|turn| turn.strip_prefix(tail))
                 .is_some_and(|rest| rest.trim_start().starts_with(needle::REASONING));
         let (shared, tail) = (shared.min(tail.len()), tail.to_owned());
-        Some(Self { said, tail, shift, shared, state, stop, bares_thought, generated, missing, trailer, prompt })
+        Some(Self { said, tail, shift, shared, state, stop, lacks_opening, generated, missing, trailer, prompt })
     }
 
-    /// The end of the prompt, from the end of the history's own words on.
+    /// The end of the prompt, after the history.
     pub fn prompted(&self) -> &str {
         slice(&self.prompt, self.said..)
     }
@@ -140,15 +140,15 @@ impl TurnStart {
             // No prompt leads to this turn.
             return None;
         }
-        if shows_reasoning && self.bares_thought && openings.iter().any(String::is_empty) {
-            // Other prompts open it, and this template leaves that to them.
+        if shows_reasoning && self.lacks_opening && openings.iter().any(String::is_empty) {
+            // Other prompts open reasoning, and this one does not lead to it.
             piece.cut = Cut::Unprompted;
         }
         piece.text.truncate(self.end(&piece.text, answer));
         Some((piece, whole))
     }
 
-    /// The prompt up to a place in its aligned end.
+    /// The prompt up to a position in its aligned end.
     fn up_to(&self, at: usize) -> Option<&str> {
         let Shift { from, prompts, turns } = self.shift;
         let at = if at > from { (at + prompts).checked_sub(turns)? } else { at };
@@ -171,7 +171,7 @@ impl TurnStart {
         }
         let (ours, theirs) = loosely_shared(tail, turn);
         if ours > 0 && slice(tail, ours..).trim().is_empty() {
-            // It begins as the prompt ends, but for white space.
+            // It begins as the prompt ends, except for white space.
             return after_all(slice(turn, theirs..), Cut::Shared);
         }
         let start = common_start(tail, turn);
@@ -182,7 +182,7 @@ impl TurnStart {
             let header = self.generated.trim();
             let lacks_header = slice(tail, at..).contains(header) && !rest.contains(header);
             if self.state == State::Plain && !header.is_empty() && lacks_header {
-                // It has no header: the one in the prompt serves it as well.
+                // It has no header: the header in the prompt applies to it.
                 return piece(&self.prompt, rest, Cut::Shared);
             }
             let splits_word = start.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);
@@ -204,7 +204,7 @@ impl TurnStart {
                 after_prompt()
             }
             (State::Open(open), false) => {
-                piece(&format!("{before}{}", after_opening(surplus, open)), rest, Cut::Unprompted)
+                piece(&format!("{before}{}", before_opening(surplus, open)), rest, Cut::Unprompted)
             }
             (State::Call, _) => piece(before, rest, Cut::Unprompted),
             (State::Closed(open), false) if !open.is_empty() && rest.trim_start().starts_with(open) => {
@@ -214,8 +214,8 @@ impl TurnStart {
         }
     }
 
-    /// The end of the model's own turn: before the text that ends every render and the turn that the template opens
-    /// next, and at its last character, because no model writes the white space that separates it from the next turn.
+    /// The end of the model's turn: before the text that ends every render and before the next turn, without trailing white
+    /// space, because no model writes the white space between turns.
     fn end(&self, text: &str, answer: &Answer) -> usize {
         let parts = answer.content.iter().chain(&answer.reasoning).map(String::as_str);
         let parts = parts.chain(answer.calls.iter().map(|call| call.name.as_str()));
@@ -229,7 +229,7 @@ impl TurnStart {
         }
     }
 
-    /// The text without the end at which the model stops, as engines hand it out: the known token or all that ends the
+    /// The text without the stop, as engines return it: without the known token, or else without everything that ends the
     /// turn.
     pub fn without_stop<'t>(&self, text: &'t str, eos_token: Option<&str>) -> Option<&'t str> {
         let stop = self.stop.trim();
@@ -238,8 +238,8 @@ impl TurnStart {
     }
 }
 
-/// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
-/// `takes_out` says whether renders leave out content from a mark to the one that closes it.
+/// The effect of the prompt's surplus over plain turns, judged by the text around reasoning in renders. `takes_out` says
+/// whether renders leave out content up to the closing mark of a text.
 fn state(
     tail: &str,
     shared: usize,
@@ -258,11 +258,11 @@ fn state(
             return State::Plain;
         }
         if open.is_empty() {
-            // No render shows the opening of reasoning: a text that shares a word with its closing is one.
+            // No render shows the opening of reasoning: text that shares a word with the closing is one.
             let close = before(before(after, needle::CONTENT), needle::NAMES[0]).trim();
             let surplus = surplus.trim_end();
             let last = slice(surplus, surplus.len() - overlap(surplus, close)..);
-            // Whatever else a prompt writes between its header and a thought that nothing opens asks for the thought.
+            // Other text that a prompt writes between its header and reasoning without an opening asks for reasoning.
             let opens = shares_word(surplus, close) || is_headed && surplus.contains(char::is_alphanumeric);
             if opens && !openings.iter().any(String::is_empty) {
                 openings.push(String::new());
@@ -280,8 +280,7 @@ fn state(
     if let Some(state) = openings.iter().filter(|open| !open.is_empty()).find_map(|open| opened(surplus, open)) {
         return state;
     }
-    // No render shows reasoning: what content is left out after opens it, or else it is a guess by the mark's own
-    // words.
+    // No render shows reasoning: a mark after which content is left out opens it. Otherwise, guess by the words of the mark.
     if openings.is_empty() && !surplus.trim().is_empty() && takes_out(surplus.trim()) {
         return State::Open(String::new());
     }
@@ -302,7 +301,7 @@ fn shares_word(a: &str, b: &str) -> bool {
     words(a).iter().any(|word| known.contains(word))
 }
 
-/// Whether a prompt's surplus ends in the text that opens reasoning, or has it with more after it.
+/// Whether a prompt's surplus ends with the text that opens reasoning, or has more text after it.
 fn opened(surplus: &str, open: &str) -> Option<State> {
     if surplus.trim_end().ends_with(open) {
         return Some(State::Open(open.to_owned()));
@@ -310,13 +309,13 @@ fn opened(surplus: &str, open: &str) -> Option<State> {
     surplus.contains(open).then(|| State::Closed(open.to_owned()))
 }
 
-/// The position at which the text opens the next turn by itself.
+/// The position at which a text opens the next turn.
 fn next_turn(text: &str, generated: &str) -> usize {
     let header = generated.trim();
     text.find(header).filter(|_| !header.is_empty()).unwrap_or(text.len())
 }
 
-/// Whether a text shows an answer's text, however it is escaped: by the longest run of plain words in it.
+/// Whether a text shows an answer's text in any escaping: whether it contains the longest run of plain words.
 pub(super) fn shows(text: &str, said: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || c == ' ';
     let run = said.split(|c| !is_plain(c)).map(str::trim).max_by_key(|run| run.len());
@@ -339,7 +338,7 @@ mod tests {
         Scene { prober, history, setting: &NO_SETTING }
     }
 
-    /// The start of the turn after a question, with the opening of reasoning as far as it shows.
+    /// The start of the turn after a question, and the known openings of reasoning.
     fn turn_start(chat_template: &str) -> (Option<TurnStart>, Vec<String>) {
         let template = ChatTemplate::compile(chat_template).unwrap();
         let variables = Object::new();
@@ -361,12 +360,12 @@ mod tests {
     const THOUGHT: &str = "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}";
 
     #[test]
-    fn the_prompt_says_more_than_a_plain_turn_does() {
+    fn the_state_is_the_effect_of_text_that_only_the_prompt_has() {
         for (turn, prompt, state, openings) in [
             (THOUGHT, "", State::Plain, &["<think>"][..]),
             (THOUGHT, "<think>", State::Open("<think>".to_owned()), &["<think>"]),
             (THOUGHT, "<think></think>", State::Closed("<think>".to_owned()), &["<think>"]),
-            // No render shows it: the mark's own words are about reasoning.
+            // No render shows it: the mark mentions reasoning.
             ("", "<think>", State::Open(String::new()), &[]),
             ("", "<think></think>", State::Closed(String::new()), &[]),
             ("", "<say>", State::Plain, &[]),
@@ -378,7 +377,7 @@ mod tests {
                 (&state, openings),
                 "{turn} {prompt}"
             );
-            assert_eq!(turn_start.prompted(), format!("?<end><assistant>{prompt}"), "after the words `7f3a`");
+            assert_eq!(turn_start.prompted(), format!("?<end><assistant>{prompt}"), "after `7f3a`");
             assert_eq!(turn_start.stop, "<end>");
         }
     }
@@ -395,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_at_the_end_of_every_render_hides_no_prompt() {
+    fn white_space_at_the_end_of_every_render_does_not_hide_the_prompt() {
         for end in ["", "\n"] {
             let source = chat(THOUGHT, "") + &format!("{{{{ {end:?} }}}}");
             assert_eq!(turn_start(&source).0.unwrap().generated, format!("<assistant>{end}"));
@@ -403,14 +402,14 @@ mod tests {
     }
 
     #[test]
-    fn no_turn_start_without_a_rendered_history() {
+    fn a_history_that_is_not_rendered_has_no_turn_start() {
         let forgetful = "{% for m in messages %}{% if m.role != 'user' %}{{ m.content }}{% endif %}{% endfor %}";
         assert!(turn_start(forgetful).0.is_none());
         assert!(turn_start("{{ raise_exception('no') }}").0.is_none());
     }
 
     #[test]
-    fn a_turn_is_cut_according_to_what_its_prompt_opened() {
+    fn a_turn_is_cut_depending_on_what_its_prompt_opened() {
         let cut = |prompt: &str, answer: &Answer| {
             let source = chat(THOUGHT, prompt);
             let template = ChatTemplate::compile(&source).unwrap();
@@ -428,15 +427,15 @@ mod tests {
         let piece = |cut, prefix: &str, text: &str| Some((cut, prefix.to_owned(), text.to_owned()));
         assert_eq!(cut("", &plain), piece(Cut::Exact, "<assistant>", "Yes.<end>"));
         assert_eq!(cut("<think>", &thought), piece(Cut::Exact, "<assistant><think>", "Hm.</think>Yes.<end>"));
-        // The prompt opens reasoning, and the turn has none.
+        // The prompt opens reasoning, but the turn has none.
         assert_eq!(cut("<think>", &plain), piece(Cut::Unprompted, "<assistant>", "Yes.<end>"));
-        // Such a prompt asks for a turn without reasoning.
+        // Such a prompt is for turns without reasoning.
         assert_eq!(cut("<think></think>", &thought), None);
         assert_eq!(cut("<think></think>", &plain), piece(Cut::Shared, "<assistant><think></think>", "Yes.<end>"));
     }
 
     #[test]
-    fn text_that_ends_every_render_belongs_to_no_turn() {
+    fn text_that_ends_every_render_is_not_part_of_a_turn() {
         let ends = |source: &str, eos: Option<&str>| {
             let template = ChatTemplate::compile(source).unwrap();
             let variables = Object::new();
@@ -453,7 +452,7 @@ mod tests {
         let lines = turns.replace("<end>", "\n").replace("<{{ m.role }}>", "### {{ m.role }}: ");
         for (source, eos, text, stop, trailer) in [
             (format!("{turns}{asked}"), None, "Yes.<end>", "<end>", ""),
-            // A prompt that is always written, also where a stop or the first message has to bound it.
+            // A prompt that is always written, bounded by a stop or by the first message.
             (format!("{turns}<assistant>"), None, "Yes.<end>", "<end>", "<assistant>"),
             (format!("{turns}<user><assistant>"), Some("<end>"), "Yes.<end>", "<end>", "<user><assistant>"),
             (format!("{lines}### assistant: "), None, "Yes.\n", "\n", "### assistant: "),
@@ -464,7 +463,7 @@ mod tests {
                 "<end>\n",
                 "### assistant: ",
             ),
-            // A footer, before a prompt or without one; a token that only ends the text.
+            // A footer, with or without a prompt after it; a token that only ends the text.
             (format!("{turns}[be brief]{asked}"), None, "Yes.<end>", "<end>", "[be brief]"),
             (
                 format!("{turns}{{% if add_generation_prompt %}}<assistant>{{% else %}}<eos>{{% endif %}}"),
@@ -473,7 +472,7 @@ mod tests {
                 "<end>",
                 "<eos>",
             ),
-            // The last turn alone ends like this: that is how it ends.
+            // Only the last turn has this end.
             (
                 turns.replace("<end>", "{{ '<fin>' if loop.last and loop.length > 1 else '<end>' }}") + asked,
                 None,
@@ -496,12 +495,12 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_end_only_an_earlier_message_belong_to_no_turn() {
-        // The last message of a prompt has other marks than one that a message follows.
+    fn marks_that_end_only_an_earlier_message_are_not_part_of_a_turn() {
+        // The last message of a prompt has other marks than an earlier one.
         let asks = "{% for m in messages %}{% if m.role == 'user' %}\
                     {% if loop.last %}<ask>{{ m.content }}</ask>{% else %}<said>{{ m.content }}</said>{% endif %}\
                     {% else %}{{ m.content }}<end>{% endif %}{% endfor %}";
-        // The mark that begins every turn ends none.
+        // A mark that begins every turn does not end one.
         let begins = "{% for m in messages %}<|turn|>{{ m.role }}|{{ m.content }}{% endfor %}\
                       {% if add_generation_prompt %}<|reply|>{% endif %}";
         let answer = Answer::content("Yes.");
@@ -538,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn engines_hand_out_the_text_before_the_token_that_stops() {
+    fn engines_return_the_text_before_the_stop_token() {
         let turn_start = |stop: &str| TurnStart { stop: stop.to_owned(), ..turn_start(&chat("", "")).0.unwrap() };
         for (stop, text, eos_token, shown) in [
             ("<end>\n", "Yes.<end>", None, Some("Yes.")),
@@ -562,9 +561,9 @@ mod tests {
     }
 
     #[test]
-    fn a_text_shows_what_was_said_however_it_spells_signs() {
+    fn a_text_shows_an_answer_in_any_escaping() {
         assert!(shows("1 &lt; 2 or so it seems", "1 < 2 or so it seems"));
         assert!(!shows("2 or so", "1 < 2 or so it seems"));
-        assert!(!shows("anything", "…") && !shows("anything", ""), "signs alone are not evidence");
+        assert!(!shows("anything", "…") && !shows("anything", ""), "punctuation alone is not evidence");
     }
 }

@@ -8,7 +8,7 @@ use crate::derive::recorded;
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value, texts};
 
-/// The outcome of a proof: `cases` = `passed` + conversations lost by the wire format + conversations that failed.
+/// The outcome of a proof. `cases` = `passed` + conversations with losses + conversations that failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -20,18 +20,18 @@ pub struct Verdict {
     pub failures: Vec<Failure>,
     /// Differences that the wire format itself cannot carry.
     pub losses: Vec<Loss>,
-    /// Parts that the response template claims to read and no conversation exercised.
+    /// Parts that the response template claims to read but no conversation exercised.
     pub unverified: Vec<Unverified>,
     /// The parts that the conversations exercised, and those that the chat template never shows.
     pub scope: Scope,
-    /// How many turns had to be cut elsewhere than at the end of the prompt, since their render does not extend it.
+    /// How many turns were not cut at the end of the prompt, because their renders do not extend it.
     pub recut: usize,
     /// How the response template reads outputs that deviate, if it reads every conversation.
     pub tolerance: Tolerance,
-    /// What policies of recovery do to the conversations, if the response template reads every one.
+    /// What recovery policies do to the conversations, if the response template reads all of them.
     #[doc(hidden)]
     pub policies: PolicyRounds,
-    /// Two turns whose calls no response template was found for.
+    /// Two turns with calls for which no response template was found.
     pub(in crate::derive) inexpressible: Vec<UnreadTurn>,
 }
 
@@ -50,7 +50,7 @@ pub(in crate::derive) struct UnreadTurn {
 pub struct Failure {
     /// How many conversations fail in this way.
     pub count: usize,
-    /// The smallest of them: its answer and its history, in words.
+    /// A description of the smallest of them: its answer and its history.
     pub case: String,
     /// The variables it was rendered with, besides those of every render.
     pub setting: Object,
@@ -70,8 +70,8 @@ pub struct Failure {
     pub got: Value,
 }
 
-/// A difference that no response template can avoid, since the message that came back renders to the same bytes; or an
-/// assumption of the template, with the turns that it misreads if that does not hold.
+/// A difference that no response template can avoid, because the message that came back renders to the same bytes; or an
+/// assumption of the template, with turns that it misreads because they do not meet it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Loss {
@@ -98,13 +98,13 @@ pub enum Fate {
     Failed(Box<Failure>),
 }
 
-/// Something a response template claims to read that no conversation exercised.
+/// A part that a response template claims to read but no conversation exercised.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Unverified {
     /// The part of the message.
     pub part: Part,
-    /// The part that was not exercised, and why.
+    /// What was not exercised, and why.
     pub message: String,
 }
 
@@ -116,7 +116,7 @@ pub struct Scope {
     pub proved: Vec<&'static str>,
     /// The parts that no render of this chat template shows.
     pub not_shown: Vec<&'static str>,
-    /// The parts that only samples show, and no conversation.
+    /// The parts that only samples show.
     pub learned: Vec<&'static str>,
 }
 
@@ -136,15 +136,14 @@ impl Failure {
         }
     }
 
-    /// Whether only the types of arguments differ, and not the text they are written as.
+    /// Whether only the types of arguments differ, not the text.
     pub(in crate::derive) fn is_retyped(&self) -> bool {
         self.part == Part::Arguments && recorded::is_retyped(&self.expected, &self.got)
     }
 }
 
 impl Verdict {
-    /// Turns failures in which only types differ into losses: samples showed that values have the types that they
-    /// are written with.
+    /// Turns failures in which only types differ into losses, because samples need the types that values are written with.
     pub(in crate::derive) fn lose_types(&mut self) {
         let (retyped, failures) = std::mem::take(&mut self.failures).into_iter().partition(Failure::is_retyped);
         self.failures = failures;
@@ -154,7 +153,7 @@ impl Verdict {
         }));
     }
 
-    /// Whether every conversation came back, or lost only values that its wire format cannot carry.
+    /// Whether every conversation came back, apart from losses of the wire format.
     pub fn holds(&self) -> bool {
         self.failures.is_empty() && self.passed > 0
     }
@@ -164,8 +163,7 @@ impl Verdict {
         self.failures.iter().map(|failure| failure.count).sum()
     }
 
-    /// How many conversations it reads wrongly in another part than the arguments of a call, which depends on where
-    /// regions begin and end.
+    /// How many conversations it misreads outside the arguments of calls: there, regions begin or end at the wrong place.
     pub(in crate::derive) fn astray(&self) -> usize {
         self.failures.iter().filter(|failure| failure.part != Part::Arguments).map(|failure| failure.count).sum()
     }
@@ -203,7 +201,7 @@ impl Failure {
         format!("{}: {} came back differently{others}{boundary}", self.case, self.what)
     }
 
-    /// The boundary that is wrong, or else what came back differently.
+    /// The wrong boundary, or else the part that came back differently.
     pub fn fault(&self) -> String {
         match &self.boundary {
             Some(boundary) => boundary.describe(),
@@ -252,7 +250,7 @@ impl UnreadTurn {
 }
 
 impl Loss {
-    /// What one turn loses.
+    /// The loss of one turn.
     pub(super) fn new(part: Part, message: String, example: &str) -> Self {
         Self { part, count: 1, message, example: example.to_owned(), is_assumed: false }
     }
@@ -323,18 +321,18 @@ mod tests {
     }
 
     #[test]
-    fn every_conversation_passed_lost_something_or_failed() {
+    fn every_conversation_passes_has_a_loss_or_fails() {
         let (message, example) = (String::new(), String::new());
         let loss = Loss { part: Part::Arguments, count: 2, message, example, is_assumed: false };
         let lossy = Verdict { cases: 10, passed: 8, losses: vec![loss], ..Verdict::default() };
-        assert_eq!((lossy.holds(), lossy.failed(), lossy.lost()), (true, 0, 2), "losses are the wire's");
+        assert_eq!((lossy.holds(), lossy.failed(), lossy.lost()), (true, 0, 2), "losses are not failures");
         let wrong = Verdict { failures: vec![failure(3), failure(1)], passed: 4, ..lossy };
         assert_eq!((wrong.holds(), wrong.failed(), wrong.lost()), (false, 4, 2));
         assert!(!Verdict::default().holds(), "a proof without conversations proves nothing");
     }
 
     #[test]
-    fn a_failure_says_what_differs_how_often_and_where() {
+    fn a_failure_describes_the_part_the_count_and_the_position() {
         let place = "`content` should begin at byte 5; it began at byte 3";
         assert_eq!(
             failure(1).describe(),
@@ -353,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scope_names_what_was_proved_and_what_nothing_shows() {
+    fn the_scope_lists_proved_and_unseen_parts() {
         let scope = |proved: &[&'static str], not_shown: &[&'static str], learned: &[&'static str]| Scope {
             proved: proved.to_vec(),
             not_shown: not_shown.to_vec(),
