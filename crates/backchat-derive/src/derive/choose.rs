@@ -35,11 +35,11 @@ pub(super) struct Chosen {
 pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
     let proof = &job.proof;
     let mut trials = Trials { job, made: HashMap::new() };
-    let varying = wire::varying::find(proof.prober(), proof.usage());
+    let varying = wire::varying::find(&proof.prober, &proof.request.usage);
     // Comparing calls shows a number between the values of a call, but not one in its mark.
-    let counted = wire::varying::with_calls(&varying, proof.prober());
+    let counted = wire::varying::with_calls(&varying, &proof.prober);
     let known = std::iter::once(&varying).chain(Some(&counted).filter(|counted| **counted != varying));
-    let readings: Vec<Reading> = Reading::ordered(proof.prober().template().literals()).collect();
+    let readings: Vec<Reading> = Reading::ordered(proof.prober.template().literals()).collect();
     let mut best: Option<(usize, Chosen)> = None;
     let mut postponed = Vec::new();
     // Renders leave several readings open. The next one is tried if the earlier ones do not read everything.
@@ -116,7 +116,7 @@ impl Search {
     /// Infers the structure in one reading; `None` if no content shows.
     fn infer(varying: &Varying, reading: Reading, job: &Job<'_>) -> Option<Self> {
         let Job { proof, options, readers } = job;
-        let mut wire = wire::infer(&proof.prober().steady(varying), proof.usage(), reading)?;
+        let mut wire = wire::infer(&proof.prober.steady(varying), &proof.request.usage, reading)?;
         let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
         let reasoning_field = readers.reasoning_field(options, &keys);
         // A template cannot contain marks that change with the values of a message.

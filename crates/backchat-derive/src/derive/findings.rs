@@ -144,8 +144,8 @@ impl ReportData {
             ])
         });
         let content = Value::from([
-            ("open", texts(&some(&[&wire.content.open]))),
-            ("close", texts(&some(&[&wire.content.close]))),
+            ("open", listed(&wire.content.open)),
+            ("close", listed(&wire.content.close)),
             ("evidence", proof("content")),
         ]);
         let (tools, arguments) = match &wire.calls {
@@ -175,9 +175,9 @@ fn named(value: Value) -> Value {
     }
 }
 
-/// The trimmed texts, without empty ones.
-fn some(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).map(str::to_owned).collect()
+/// A list with the trimmed text; an empty list if it is blank.
+fn listed(text: &str) -> Value {
+    texts(Some(text.trim()).filter(|text| !text.is_empty()).as_slice())
 }
 
 fn tools(calls: &Calls, evidence: Value) -> Value {

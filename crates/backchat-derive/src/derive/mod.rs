@@ -173,7 +173,7 @@ fn compiled(source: &str) -> Result<ChatTemplate, Diagnostic> {
 
 fn drafted(template: &ChatTemplate, options: &Options) -> Result<(Value, Wire), Diagnostic> {
     let made = derive_and(template, options, |chosen, job| {
-        (chosen.attempt.draft, Wire::new(job.proof.prober(), chosen.wire, chosen.varying))
+        (chosen.attempt.draft, Wire::new(&job.proof.prober, chosen.wire, chosen.varying))
     });
     made.map(|(made, _)| made)
 }

@@ -217,7 +217,7 @@ impl Explained {
 pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     let Job { proof, options, readers: set } = job;
     let Chosen { wire, reasoning_field, attempt, .. } = chosen;
-    let prober = &wire.prober(proof.prober());
+    let prober = &wire.prober(&proof.prober);
     let (readings, of_readers) = readers::report(set, &wire, &reasoning_field, &attempt);
     let meets_readers = attempt.refusals.is_empty() || !set.is_requested;
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;

@@ -50,7 +50,7 @@ impl Derivation {
         }
         for label in ["took", "lost", "unread", "note"] {
             let of_label = self.diagnostics.iter().filter(|diagnostic| self.label(diagnostic) == Some(label));
-            let mut texts: Vec<String> = of_label.map(|diagnostic| in_a_line(label, diagnostic)).collect();
+            let mut texts: Vec<String> = of_label.map(|diagnostic| one_line(label, diagnostic)).collect();
             if label == "lost" {
                 texts.extend(self.verdict.losses.iter().map(|loss| shortened(&loss.message, LONGEST).into_owned()));
             }
@@ -85,7 +85,7 @@ impl Derivation {
 }
 
 /// A diagnostic in one line, with its help if that names an option.
-fn in_a_line(label: &str, diagnostic: &Diagnostic) -> String {
+fn one_line(label: &str, diagnostic: &Diagnostic) -> String {
     match (label, &diagnostic.help) {
         ("took", Some(help)) => format!("{}; {help}", diagnostic.message),
         _ => shortened(&diagnostic.message, LONGEST).into_owned(),

@@ -9,7 +9,7 @@ use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
 
 /// Why it refuses a template: every pattern that it refuses, and its other objections.
 pub(super) fn check(template: &Template) -> Vec<Refusal> {
-    let Err(first) = load(&template.to_value()) else { return Vec::new() };
+    let Err((first, words)) = load(&template.to_value()) else { return Vec::new() };
     let mut refusals: Vec<Refusal> = patterns(template)
         .into_iter()
         .filter_map(|(place, source, role)| Some(refusal(place, Reason::Pattern, check_pattern(&source, role)?)))
@@ -18,15 +18,15 @@ pub(super) fn check(template: &Template) -> Vec<Refusal> {
         let path = Path::root().key("fields").key(&field.name);
         let below = path.steps();
         let is_reported = |refusal: &Refusal| refusal.place.steps().starts_with(&below);
-        if let Err(why) = load(&alone(field))
+        if let Err((reason, words)) = load(&alone(field))
             && !refusals.iter().any(is_reported)
         {
-            refusals.push(refusal(path.key(why.key(field)), why.reason, why.words));
+            refusals.push(refusal(path.key(key(field, reason)), reason, words));
         }
     }
     if refusals.is_empty() {
-        let key = if first.reason == Reason::SharedValue { "defaults" } else { "fields" };
-        refusals.push(refusal(Path::root().key(key), first.reason, first.words));
+        let key = if first == Reason::SharedValue { "defaults" } else { "fields" };
+        refusals.push(refusal(Path::root().key(key), first, words));
     }
     refusals
 }
@@ -40,52 +40,41 @@ pub(super) fn check_pattern(source: &str, role: Role) -> Option<String> {
         Role::Tag => json!({"start_anchor": "a", "fields": {"x": {"content": "xml-inline",
             "content_args": {"tag_pattern": source}}}}),
     };
-    load_response_template(&template).err().map(|error| Why::of(&error).words)
+    load_response_template(&template).err().map(|error| reason(&error).1)
 }
 
 fn refusal(place: Path, reason: Reason, words: String) -> Refusal {
     Refusal { reader: Reader::Smg, place, reason, words }
 }
 
-/// Its message, and the kind of construct that the message is about.
-struct Why {
-    reason: Reason,
-    words: String,
+/// The kind of construct that an error is about, and its message.
+fn reason(error: &LoadError) -> (Reason, String) {
+    let LoadError::Unsupported { feature, .. } = error else { return (Reason::Other, error.to_string()) };
+    let reason = match feature {
+        Unsupported::Regex(_) => Reason::Pattern,
+        Unsupported::EmptyMatch => Reason::EmptyMatch,
+        Unsupported::ContentArgs(_) => Reason::Argument,
+        Unsupported::SharedValue => Reason::SharedValue,
+        _ => Reason::Other,
+    };
+    (reason, format!("unsupported {feature}"))
 }
 
-impl Why {
-    fn of(error: &LoadError) -> Self {
-        match error {
-            LoadError::Unsupported { feature, .. } => {
-                let reason = match feature {
-                    Unsupported::Regex(_) => Reason::Pattern,
-                    Unsupported::EmptyMatch => Reason::EmptyMatch,
-                    Unsupported::ContentArgs(_) => Reason::Argument,
-                    Unsupported::SharedValue => Reason::SharedValue,
-                    _ => Reason::Other,
-                };
-                Self { reason, words: format!("unsupported {feature}") }
-            }
-            other => Self { reason: Reason::Other, words: other.to_string() },
-        }
-    }
-
-    /// The key of the field that the message is about.
-    fn key(&self, field: &Field) -> &'static str {
-        match self.reason {
-            Reason::Argument => "content_args",
-            Reason::SharedValue => "transform",
-            _ if matches!(field.open, Some(Delimiter::Literals { .. })) => "open",
-            _ => "open_pattern",
-        }
+/// The key of a field that is refused for this reason.
+fn key(field: &Field, reason: Reason) -> &'static str {
+    match reason {
+        Reason::Argument => "content_args",
+        Reason::SharedValue => "transform",
+        _ if matches!(field.open, Some(Delimiter::Literals { .. })) => "open",
+        _ => "open_pattern",
     }
 }
 
-fn load(template: &Value) -> Result<(), Why> {
+fn load(template: &Value) -> Result<(), (Reason, String)> {
     // It reads JSON with serde_json, which takes no NaN and no lone surrogates.
     let json: Json = serde_json::from_str(&template.to_string())
-        .map_err(|error| Why { reason: Reason::Other, words: format!("its JSON parser fails: {error}") })?;
-    load_response_template(&json).map(|_| ()).map_err(|error| Why::of(&error))
+        .map_err(|error| (Reason::Other, format!("its JSON parser fails: {error}")))?;
+    load_response_template(&json).map(|_| ()).map_err(|error| reason(&error))
 }
 
 /// A template with only this field.

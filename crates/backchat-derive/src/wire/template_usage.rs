@@ -93,19 +93,15 @@ fn outlook(prober: &Prober, reasoning_inputs: &[ReasoningInput], setting: &Setti
     outlook
 }
 
-/// The parts of a render that matter for a turn: the text from the end of the history on, and the marks before it.
-#[derive(PartialEq)]
-struct RenderedTurn {
-    named: BTreeSet<String>,
-    turn: String,
-}
+/// The parts of a render that matter for a turn: the marks before the end of the history, and the text from there on.
+type RenderedTurn = (BTreeSet<String>, String);
 
 fn shown(prober: &Prober, messages: &[Message], last: &str, setting: &Setting, prompt: bool) -> Option<RenderedTurn> {
     let text = prober.render(messages, setting, prompt)?;
     let (before, turn) = text.split_at_checked(text.rfind(last).unwrap_or(0))?;
     let words = Segmentation::Words;
-    let named = words.marks(before).into_iter().filter(|mark| words.is_distinctive(mark)).map(str::to_owned).collect();
-    Some(RenderedTurn { named, turn: turn.to_owned() })
+    let marks = words.marks(before).into_iter().filter(|mark| words.is_distinctive(mark));
+    Some((marks.map(str::to_owned).collect(), turn.to_owned()))
 }
 
 /// The keys and content blocks that the template looks up in messages.

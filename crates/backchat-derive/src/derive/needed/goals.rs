@@ -1,4 +1,4 @@
-//! The conversations that a chat template has to render for a derivation, in every form in which it may take them.
+//! The conversations that a chat template must render for a derivation, in every form that it may accept.
 
 use backchat_chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Watched, render_watched};
 use backchat_core::json::Object;
@@ -6,7 +6,7 @@ use backchat_probe::probe::{Answer, Message, Prober, RequestShape, call, needle}
 
 /// A conversation that should render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::derive) enum Goal {
+pub(super) enum Goal {
     /// An answer whose content shows.
     Answer,
     /// A prompt for the next answer.
@@ -15,18 +15,12 @@ pub(in crate::derive) enum Goal {
     Call,
 }
 
-/// The render that came furthest, by how much it read before it failed.
+/// The render that got furthest: it read the most before it failed.
 pub(super) struct Stuck {
     pub context: Object,
     pub seen: Watched,
-    /// Whether it used up its work or time: another one most likely will, too.
+    /// Whether it exceeded a limit, as other renders then probably will.
     pub is_exhausted: bool,
-}
-
-/// A render that shows what it should.
-pub(in crate::derive) struct Reached {
-    pub text: String,
-    pub seen: Watched,
 }
 
 impl Goal {
@@ -50,18 +44,18 @@ impl Goal {
         }
     }
 
-    /// Whether a render shows what it should.
+    /// Whether a render reaches the goal.
     pub(super) fn is_shown(self, text: &str) -> bool {
         self != Goal::Answer || text.contains(needle::CONTENT) && text.contains(needle::USER)
     }
 
-    /// Renders in one form after the other, until one shows what it should.
+    /// Renders in one form after the other until one reaches the goal. Returns its text and what the template read.
     pub(super) fn reach(
         self,
         template: &ChatTemplate,
         variables: &Object,
         options: &RenderOptions,
-    ) -> Result<Reached, Stuck> {
+    ) -> Result<(String, Watched), Stuck> {
         let mut furthest: Option<Stuck> = None;
         let mut known: Vec<Object> = Vec::new();
         let (messages, none) = (self.messages(), Object::new());
@@ -74,7 +68,7 @@ impl Goal {
             known.push(context.clone());
             let (rendered, seen) = render(template, &context, variables, options);
             let is_exhausted = match rendered {
-                Ok(text) if self.is_shown(&text) => return Ok(Reached { text, seen }),
+                Ok(text) if self.is_shown(&text) => return Ok((text, seen)),
                 Ok(_) => false,
                 Err(error) => error.kind() == RenderErrorKind::Exhausted,
             };
@@ -90,7 +84,7 @@ impl Goal {
     }
 }
 
-/// Renders a conversation with these variables, and says what the template read, also if it refused.
+/// Renders a conversation with these variables. Also returns what the template read, even if it refused.
 pub(super) fn render(
     template: &ChatTemplate,
     context: &Object,
@@ -103,7 +97,7 @@ pub(super) fn render(
     (rendered.map(|rendered| rendered.text), seen)
 }
 
-/// How many different things a render read: the more, the further it came.
+/// How many variables and paths a render read: the more, the further it got.
 pub(super) fn reads(seen: &Watched) -> usize {
     seen.variables.len() + seen.paths.len()
 }

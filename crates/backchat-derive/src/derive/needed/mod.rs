@@ -241,8 +241,8 @@ impl Search<'_> {
             return;
         }
         for goal in self.reached.clone() {
-            let Ok(reached) = goal.reach(self.template, &self.with(&self.filled), &self.options) else { continue };
-            for path in &reached.seen.missing_paths {
+            let Ok((_, seen)) = goal.reach(self.template, &self.with(&self.filled), &self.options) else { continue };
+            for path in &seen.missing_paths {
                 if let Some(filled) = put(&self.filled, path, TEXT.into()).filter(|filled| self.holds(filled)) {
                     self.filled = filled;
                 }

@@ -40,7 +40,7 @@ impl RenderedTurns {
     fn probe(template: &ChatTemplate, variables: &Object, options: &Options) -> Self {
         let settings = RenderOptions::default().now(options.now.clone());
         let after_question = |goal: Goal| {
-            let text = goal.reach(template, variables, &settings).ok()?.text;
+            let (text, _) = goal.reach(template, variables, &settings).ok()?;
             let at = text.rfind(needle::USER)? + needle::USER.len();
             Some(slice(&text, at..).to_owned())
         };

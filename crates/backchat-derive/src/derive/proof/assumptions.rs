@@ -85,7 +85,7 @@ impl<'t> Setup<'_, 't> {
         let outlook = self.outlook(plain, offering, &setting);
         let is_known = |known: &Setting| self.outlook(plain, offering, known) == outlook;
         // A value that only turns a switch on is a setting of the proof.
-        if outlook == *usual || outlook.is_refused() || request.usage.settings.iter().any(is_known) {
+        if outlook == *usual || outlook.iter().all(Option::is_none) || request.usage.settings.iter().any(is_known) {
             return None;
         }
         let how = if self.variables.contains_key(name) { "with the value given" } else { "without it" };
@@ -115,7 +115,7 @@ impl<'t> Setup<'_, 't> {
             let text = Scene { prober, history: self.history, setting }.render(&messages, is_prompt)?;
             Some(text.get(text.rfind(self.history.last)?..)?.to_owned())
         };
-        Outlook([shown(plain, None), shown(plain, Some(said)), shown(offering, Some(called))])
+        [shown(plain, None), shown(plain, Some(said)), shown(offering, Some(called))]
     }
 
     fn cases(&self, said: &[TestAnswer], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
@@ -139,14 +139,7 @@ fn rest(case: &Case) -> Option<&str> {
 }
 
 /// The text of a prompt and of two turns after the end of the history.
-#[derive(PartialEq)]
-struct Outlook([Option<String>; 3]);
-
-impl Outlook {
-    fn is_refused(&self) -> bool {
-        self.0.iter().all(Option::is_none)
-    }
-}
+type Outlook = [Option<String>; 3];
 
 /// Other values of the type of the given one, or values of several types.
 fn other_than(given: Option<&Value>) -> Vec<Value> {

@@ -33,7 +33,6 @@ use std::sync::Arc;
 
 use super::Options;
 use super::recorded::{self, Explained, Prompt, Sample};
-use crate::wire::template_usage::TemplateUsage;
 use assumptions::{Assumption, Setup};
 use backchat_chat::ChatTemplate;
 use backchat_core::distinct;
@@ -71,12 +70,12 @@ pub(super) struct Tried {
 
 /// The cases of one chat template.
 pub(super) struct Proof<'t> {
-    /// Passes conversations in the first request shape that the template accepts.
-    settled: Prober<'t>,
+    /// Passes conversations in the first request shape that shows content.
+    pub prober: Prober<'t>,
     /// Passes them in the request shape that calls and reasoning need.
     plain: Prober<'t>,
     offering: Prober<'t>,
-    request: Request,
+    pub request: Request,
     cases: Vec<Case>,
     assumptions: Vec<Assumption>,
     tools: Arc<Tools>,
@@ -113,15 +112,15 @@ impl<'t> Proof<'t> {
     /// Finds the request shape of the chat template; renders no case.
     pub fn without_cases(template: &'t ChatTemplate, options: &'t Options) -> Option<Self> {
         let variables = &options.variables;
-        let settled = Prober::new(template, variables, options.now.clone()).settled()?;
-        let request = request::find(template, &settled, variables);
-        let plain = settled.with_shape(request.request_shape).with_reasoning(request.reasoning_input.as_ref());
+        let prober = Prober::new(template, variables, options.now.clone()).settled()?;
+        let request = request::find(template, &prober, variables);
+        let plain = prober.with_shape(request.request_shape).with_reasoning(request.reasoning_input.as_ref());
         let offering = plain.offering(Some(offered_as(request.request_shape, tools())));
         let token = |name: &str| variables.get(name).and_then(Value::as_str);
         let tokens = Tokens { bos: token("bos_token"), eos: token("eos_token") };
         let tools = judge::parser_tools()?;
         Some(Self {
-            settled,
+            prober,
             plain,
             offering,
             request,
@@ -134,16 +133,6 @@ impl<'t> Proof<'t> {
             any_reasoning_name: options.any_reasoning_name(),
             turn_starts: RefCell::default(),
         })
-    }
-
-    /// A prober of the template, which knows its renders, in the first request shape that shows content.
-    pub fn prober(&self) -> &Prober<'t> {
-        &self.settled
-    }
-
-    /// What the template reads.
-    pub fn usage(&self) -> &TemplateUsage {
-        &self.request.usage
     }
 
     /// Runs a closure with a cutter that has the turn starts of earlier ones.

@@ -8,7 +8,7 @@ use backchat_core::text::slice;
 /// The punctuation of one call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Signs<'t> {
-    bracket: (char, char),
+    bracket: (&'static str, &'static str),
     /// The character between a key and its value.
     sign: &'t str,
     /// The character between two pairs, if there are two.
@@ -35,11 +35,11 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
     }
     let end = |call: &Call| {
         let rest = slice(text, call.span.end..);
-        call.span.end + rest.len() - rest.trim_start().len() + signs.bracket.1.len_utf8()
+        call.span.end + rest.len() - rest.trim_start().len() + signs.bracket.1.len()
     };
     let before = slice(text, from..first.span.start);
     let after = text.get(end(last)..to)?;
-    let closing = pattern(signs.bracket.1.encode_utf8(&mut [0; 4]));
+    let closing = pattern(signs.bracket.1);
     let list = before.trim_end().strip_suffix('[').zip(after.trim_start().strip_prefix(']'));
     let (open, close) = match (list, calls.get(1)) {
         (Some((wrapper, rest)), second) => {
@@ -84,31 +84,24 @@ impl<'t> Signs<'t> {
     fn find(text: &'t str, call: &Call) -> Option<Self> {
         let Body::Pairs(pairs) = &call.body else { return None };
         let (first, last) = (pairs.first()?, pairs.last()?);
-        let opens = only_sign(text.get(call.name.end..first.key.start)?)?.chars().next()?;
-        let bracket = match opens {
-            '(' => ('(', ')'),
-            '[' => ('[', ']'),
-            '{' => ('{', '}'),
-            _ => return None,
-        };
+        let opens = only_sign(text.get(call.name.end..first.key.start)?)?;
+        let bracket = [("(", ")"), ("[", "]"), ("{", "}")].into_iter().find(|(open, _)| *open == opens)?;
         let sign_of = |pair: &Pair| only_sign(text.get(pair.key.end..pair.value.start)?);
         let sign = sign_of(first)?;
         let mut separators = pairs.windows(2).map(|two| match two {
             [one, next] => only_sign(text.get(one.value.end..next.key.start)?),
             _ => None,
         });
-        let separator = match separators.next() {
-            Some(separator) => Some(separator?),
-            None => None,
-        };
+        let separator = separators.next();
         let is_regular = pairs.iter().all(|pair| sign_of(pair) == Some(sign))
-            && separators.all(|other| other == separator)
+            && separator != Some(None)
+            && separators.all(|other| Some(other) == separator)
             && slice(text, last.value.end..).trim_start().starts_with(bracket.1);
-        is_regular.then_some(Self { bracket, sign, separator })
+        is_regular.then_some(Self { bracket, sign, separator: separator.flatten() })
     }
 
     fn opening(self) -> String {
-        pattern(self.bracket.0.encode_utf8(&mut [0; 4]))
+        pattern(self.bracket.0)
     }
 
     /// The pattern of a pair: its value ends where the next pair begins, or with the call.
