@@ -98,14 +98,12 @@ fn asked(prober: &Prober, segmentation: Segmentation, settings: &[Setting]) -> O
         let new = text.get(segmentation.shared_start(&text, &plain).len()..)?;
         let new = new.get(..new.len() - segmentation.shared_end(new, &plain).len())?;
         let found = segmentation.marks(new);
-        let mut pairs = found.windows(2).filter_map(|pair| match pair {
-            [open, close] if marks::counterpart(open).as_deref() == Some(*close) => Some((*open, *close)),
-            _ => None,
-        });
-        let (open, close) = pairs.next()?;
+        let is_pair = |[open, close]: &&[&str; 2]| marks::counterpart(open).as_deref() == Some(*close);
+        let mut pairs = found.array_windows().filter(is_pair);
+        let [open, close] = pairs.next()?;
         let named = setting.keys().any(speaks_of_reasoning) || speaks_of_reasoning(open);
         let mut found = named.then(|| reasoning(open, close, setting, Source::Asked))?;
-        found.answer_marks = pairs.flat_map(|(open, close)| [open.to_owned(), close.to_owned()]).collect();
+        found.answer_marks = pairs.flatten().map(|mark| (*mark).to_owned()).collect();
         found.answer_marks.dedup();
         Some(found)
     })

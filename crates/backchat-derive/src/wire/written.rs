@@ -343,13 +343,8 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec
     // The text after every value is not part of its spelling.
     let shared = found.iter().map(|(_, after)| after.clone()).reduce(|a, b| common_end(&a, &b).to_owned());
     let shared = shared.map_or(0, |shared| shared.len());
-    found
-        .into_iter()
-        .map(|(mut spelling, after)| {
-            spelling.after = slice(&after, ..after.len() - shared).to_owned();
-            spelling
-        })
-        .collect()
+    let own = |after: &str| slice(after, ..after.len() - shared).to_owned();
+    found.into_iter().map(|(spelling, after)| Spelling { after: own(&after), ..spelling }).collect()
 }
 
 /// The text around and between the members of an object that is not JSON.

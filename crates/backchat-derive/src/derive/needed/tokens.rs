@@ -16,41 +16,35 @@ pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, giv
     if names.is_empty() {
         return Vec::new();
     }
-    let without = RenderedTurns::probe(template, &options.variables, options);
+    let (prompt, turns) = after_question(template, &options.variables, options);
     names.retain(|name| {
         let mut variables = options.variables.clone();
         variables.insert((*name).clone(), TOKEN.into());
-        let with = RenderedTurns::probe(template, &variables, options);
-        let is_all = |with: &str, without: &str| with.replace(TOKEN, "") == *without;
-        let mut turns = with.turns.iter().zip(&without.turns);
+        let (prompt_with, turns_with) = after_question(template, &variables, options);
+        let is_only_change = |with: &str, without: &str| with.replace(TOKEN, "") == *without;
         // A token at the end of the prompt belongs to the header or begins the turn.
-        with.prompt.trim_end().ends_with(TOKEN) && is_all(&with.prompt, &without.prompt)
-            || turns.any(|(with, without)| with.contains(TOKEN) && is_all(with, without))
+        prompt_with.trim_end().ends_with(TOKEN) && is_only_change(&prompt_with, &prompt)
+            || turns_with
+                .iter()
+                .zip(&turns)
+                .any(|(with, without)| with.contains(TOKEN) && is_only_change(with, without))
     });
     names.into_iter().cloned().collect()
 }
 
 /// The text after a question: the end of the prompt, and the model's turn with an answer and with a call.
-struct RenderedTurns {
-    prompt: String,
-    turns: [String; 2],
-}
-
-impl RenderedTurns {
-    fn probe(template: &ChatTemplate, variables: &Object, options: &Options) -> Self {
-        let settings = RenderOptions::default().now(options.now.clone());
-        let after_question = |goal: Goal| {
-            let (text, _) = goal.reach(template, variables, &settings).ok()?;
-            let at = text.rfind(needle::USER)? + needle::USER.len();
-            Some(slice(&text, at..).to_owned())
-        };
-        let prompt = after_question(Goal::Prompt).unwrap_or_default();
-        let turns = [Goal::Answer, Goal::Call].map(|goal| {
-            let text = after_question(goal).unwrap_or_default();
-            slice(&text, common_start(&prompt, &text).len()..).to_owned()
-        });
-        Self { prompt, turns }
-    }
+fn after_question(template: &ChatTemplate, variables: &Object, options: &Options) -> (String, [String; 2]) {
+    let settings = RenderOptions::default().now(options.now.clone());
+    let after_question = |goal: Goal| {
+        let (text, _) = goal.reach(template, variables, &settings).ok()?;
+        Some(text.rsplit_once(needle::USER)?.1.to_owned())
+    };
+    let prompt = after_question(Goal::Prompt).unwrap_or_default();
+    let turns = [Goal::Answer, Goal::Call].map(|goal| {
+        let text = after_question(goal).unwrap_or_default();
+        slice(&text, common_start(&prompt, &text).len()..).to_owned()
+    });
+    (prompt, turns)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! and reports each kind that the template misreads.
 
 use super::case::{Case, Cutter, TurnStarts};
-use super::conversations::{History, Reach, TestAnswer};
+use super::conversations::{Reach, TestAnswer};
 use super::judge::Judge;
 use super::renders::Scene;
 use super::verdict::{Fate, Loss};
@@ -46,8 +46,6 @@ pub(super) struct Setup<'p, 't> {
     pub template: &'t ChatTemplate,
     pub variables: &'t Object,
     pub cutter: &'p Cutter<'p, 't>,
-    /// The first of its histories.
-    pub history: &'p History,
 }
 
 impl<'t> Setup<'_, 't> {
@@ -110,10 +108,11 @@ impl<'t> Setup<'_, 't> {
         let said = Answer::content(needle::CONTENT);
         let called = Answer { calls: vec![call(0, 1)], ..Answer::default() }.with_reasoning(needle::REASONING);
         let shown = |prober: &Prober<'_>, answer: Option<Answer>| {
+            let history = self.cutter.histories.first()?;
             let is_prompt = answer.is_none();
             let messages: Vec<Message> = answer.map(Message::Assistant).into_iter().collect();
-            let text = Scene { prober, history: self.history, setting }.render(&messages, is_prompt)?;
-            Some(text.get(text.rfind(self.history.last)?..)?.to_owned())
+            let text = Scene { prober, history, setting }.render(&messages, is_prompt)?;
+            Some(text.get(text.rfind(history.last)?..)?.to_owned())
         };
         [shown(plain, None), shown(plain, Some(said)), shown(offering, Some(called))]
     }

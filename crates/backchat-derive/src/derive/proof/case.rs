@@ -265,9 +265,8 @@ pub(super) fn between_arguments(cases: &[Case]) -> Option<String> {
     calls.into_iter().find_map(|(arguments, text)| {
         let arguments: Vec<(&str, Option<&str>)> =
             arguments.iter().map(|(key, value)| (key, value.as_str().filter(|text| !text.is_empty()))).collect();
-        arguments.windows(2).find_map(|pair| {
-            let [(_, Some(first)), (key, Some(second))] = pair else { return None };
-            let (between, _) = text.split_once(first)?.1.split_once(second)?;
+        arguments.array_windows().find_map(|[(_, first), (key, second)]| {
+            let (between, _) = text.split_once((*first)?)?.1.split_once((*second)?)?;
             let is_text = between.contains(key) && !between.contains(&format!("\"{key}\""));
             (is_text && !between.contains(marks::is_opening)).then(|| between.to_owned())
         })

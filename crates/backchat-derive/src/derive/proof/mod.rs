@@ -101,10 +101,8 @@ impl<'t> Proof<'t> {
         let between = case::between_arguments(&cases).map(|text| conversations::separated(&text, named_ids));
         cases.extend(between.into_iter().flat_map(|said| proof.cut(|cutter| cutter.cases(&[said]))));
         cases.truncate(MOST_CASES);
-        proof.assumptions = proof.cut(|cutter| {
-            let Some(history) = cutter.histories.first() else { return Vec::new() };
-            Setup { template, variables: &options.variables, cutter, history }.find(&said, &cases)
-        });
+        let variables = &options.variables;
+        proof.assumptions = proof.cut(|cutter| Setup { template, variables, cutter }.find(&said, &cases));
         proof.cases = cases;
         Some(proof)
     }
@@ -188,7 +186,7 @@ impl<'t> Proof<'t> {
         };
         let pairs = [[["get_route", "from"], ["get_route", "to"]], [["get_route", "to"], ["GET_ROUTE", "to"]]];
         let pairs = pairs.map(|pair| pair.into_iter().filter_map(turn).collect::<Vec<_>>());
-        let is_alike = |turns: &Vec<UnreadTurn>| turns.windows(2).any(|two| matches!(two, [a, b] if a.text == b.text));
+        let is_alike = |turns: &Vec<UnreadTurn>| turns.array_windows().any(|[a, b]| a.text == b.text);
         pairs.into_iter().find(is_alike).unwrap_or_default()
     }
 

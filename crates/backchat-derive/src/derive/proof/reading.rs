@@ -39,8 +39,7 @@ impl Part {
 
     pub(super) fn describe(self) -> &'static str {
         match self {
-            Part::Content => "content",
-            Part::Reasoning => "reasoning",
+            Part::Content | Part::Reasoning => self.name(),
             Part::Calls => "number of calls",
             Part::Name => "name of a call",
             Part::Id => "id of a call",

@@ -11,11 +11,9 @@ const IGNORED: [&str; 2] = ["role", "type"];
 /// the name of the reasoning among the usual ones, and types that the text does not carry make no difference.
 pub(super) fn difference(wanted: &Object, got: &Object) -> Option<String> {
     let plain = |key: &str| !IGNORED.contains(&key) && !REASONING_KEYS.contains(&key) && key != "tool_calls";
-    let keys = wanted.keys().chain(got.keys()).filter(|key| plain(key));
-    for key in keys {
-        if !same_text(wanted.get(key), got.get(key)) {
-            return Some(format!("`{key}`"));
-        }
+    let mut keys = wanted.keys().chain(got.keys()).filter(|key| plain(key));
+    if let Some(key) = keys.find(|key| !same_text(wanted.get(key), got.get(key))) {
+        return Some(format!("`{key}`"));
     }
     let reasoning = |message: &Object| {
         REASONING_KEYS.iter().filter_map(|key| message.get(key)).find(|value| !is_empty(value)).cloned()

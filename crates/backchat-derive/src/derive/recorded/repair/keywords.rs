@@ -88,10 +88,8 @@ impl<'t> Signs<'t> {
         let bracket = [("(", ")"), ("[", "]"), ("{", "}")].into_iter().find(|(open, _)| *open == opens)?;
         let sign_of = |pair: &Pair| only_sign(text.get(pair.key.end..pair.value.start)?);
         let sign = sign_of(first)?;
-        let mut separators = pairs.windows(2).map(|two| match two {
-            [one, next] => only_sign(text.get(one.value.end..next.key.start)?),
-            _ => None,
-        });
+        let between = |[one, next]: &[Pair; 2]| only_sign(text.get(one.value.end..next.key.start)?);
+        let mut separators = pairs.array_windows().map(between);
         let separator = separators.next();
         let is_regular = pairs.iter().all(|pair| sign_of(pair) == Some(sign))
             && separator != Some(None)

@@ -106,6 +106,7 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
     let none = Object::new();
     let has_id = layout.id.is_some();
     let close = Some(layout.close.as_str()).filter(|close| !close.is_empty()).or(stop);
+    let close = close.map(|close| format!("(?:{close})\\s*"));
     let object = |key: &str| format!("{{content.{key}}}");
     if let Form::Object { name, arguments, listed, .. } = &layout.form {
         let (open, [name, arguments], marker) = match listed {
@@ -118,7 +119,7 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
             }
             Listed::No => (format!("{}(?=\\s*\\{{)", layout.open), [object(name), object(arguments)], "repeats"),
         };
-        let mut made = delimited(&open, close);
+        let mut made = with_delimiters(&none, open, close);
         made.insert("content", "json".into());
         let function = Value::from([("name", name.as_str().into()), ("arguments", arguments.as_str().into())]);
         made.insert("transform", schema::function(function));
@@ -130,7 +131,7 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
         Form::Json { .. } => vec![BodyParser { content: "json".into(), arguments: None }],
         _ => layout.bodies(&none, None),
     };
-    let mut field = delimited(&open, close);
+    let mut field = with_delimiters(&none, open, close);
     field.insert("repeats", true.into());
     let made = bodies.iter().map(|body| {
         let mut made = with_body(&field, body);
@@ -138,12 +139,6 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
         made
     });
     made.collect()
-}
-
-fn delimited(open: &str, close: Option<&str>) -> Object {
-    let mut field = Object::from([("open_pattern".to_owned(), open.into())]);
-    field.extend(close.map(|close| ("close_pattern".to_owned(), format!("(?:{close})\\s*").into())));
-    field
 }
 
 /// The field, reading a list of calls between other marks as well. A list without a closing mark ends like the field's
