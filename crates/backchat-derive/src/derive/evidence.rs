@@ -18,7 +18,6 @@ pub struct Evidence {
     pub without: String,
     /// The second render, in words.
     pub with: String,
-    /// The first render.
     pub first: String,
     /// The ranges in which the second render differs, in order.
     pub changes: Vec<Change>,
@@ -45,7 +44,6 @@ pub struct Change {
 pub struct Printed {
     /// The line, counted from 1.
     pub line: usize,
-    /// The text.
     pub text: String,
 }
 

@@ -140,8 +140,10 @@ impl Options {
     }
 }
 
-/// Keys of the message that every draft uses for something else.
-const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
+/// Whether a field may hold reasoning: its key of the message has no other meaning.
+fn may_be_reasoning(name: &str) -> bool {
+    !["content", "tool_calls", "role"].contains(&name)
+}
 
 /// Derives a response template from the source of a chat template. If the draft is not proved, tries remedies and takes
 /// the best result.
@@ -193,7 +195,7 @@ fn derive_and<T>(
     options: &Options,
     make: impl FnOnce(Chosen, &Job<'_>) -> T,
 ) -> Result<(T, Gaps), Diagnostic> {
-    if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
+    if let Some(name) = options.reasoning_field.as_deref().filter(|name| !may_be_reasoning(name)) {
         let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
         let help = "choose another name, such as `reasoning_content` or `thinking`";
         return Err(Diagnostic::error("derive-name-taken", message).help(help));

@@ -4,7 +4,7 @@ use super::marks::{self, Segmentation};
 use super::structure::{Prompt, Reasoning, Source};
 use super::template_usage::TemplateUsage;
 use backchat_probe::probe::needle::{AFTER, BEFORE};
-use backchat_probe::probe::{Answer, Message, Prober, Setting, needle, speaks_of_reasoning};
+use backchat_probe::probe::{Answer, Message, Prober, Setting, mentions_reasoning, needle};
 
 /// Finds it: first by a closing mark that makes the content before it vanish, then by marks that a prompt opens or asks
 /// for.
@@ -37,7 +37,7 @@ fn prefill(segmentation: Segmentation, prompts: &[Prompt], test: impl Fn(&str) -
 
 /// Reasoning that a prompt opens and no render shows. The mark must mention reasoning and must not close it.
 fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
-    let open = prefill(segmentation, prompts, |mark| speaks_of_reasoning(mark) && opening(mark).is_none())?;
+    let open = prefill(segmentation, prompts, |mark| mentions_reasoning(mark) && opening(mark).is_none())?;
     // A prompt that closes it at once also shows the closing mark.
     let closed = prompts.iter().find_map(|prompt| {
         let rest = prompt.prefill.split_once(open)?.1;
@@ -101,7 +101,7 @@ fn asked(prober: &Prober, segmentation: Segmentation, settings: &[Setting]) -> O
         let is_pair = |[open, close]: &&[&str; 2]| marks::counterpart(open).as_deref() == Some(*close);
         let mut pairs = found.array_windows().filter(is_pair);
         let [open, close] = pairs.next()?;
-        let named = setting.keys().any(speaks_of_reasoning) || speaks_of_reasoning(open);
+        let named = setting.keys().any(mentions_reasoning) || mentions_reasoning(open);
         let mut found = named.then(|| reasoning(open, close, setting, Source::Asked))?;
         found.answer_marks = pairs.flatten().map(|mark| (*mark).to_owned()).collect();
         found.answer_marks.dedup();

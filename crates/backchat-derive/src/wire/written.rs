@@ -56,13 +56,11 @@ pub struct Group {
     pub shapes: Vec<Shape>,
 }
 
-/// A turn that was rendered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     pub parts: Vec<TurnPart>,
 }
 
-/// A part of a rendered turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnPart {
     Text(String),

@@ -21,7 +21,6 @@ pub enum Message {
     Tool { id: String, name: String, content: String },
 }
 
-/// The answer of an assistant.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Answer {
     pub content: Option<String>,
@@ -29,7 +28,6 @@ pub struct Answer {
     pub calls: Vec<Call>,
 }
 
-/// One tool call.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub id: String,
@@ -77,7 +75,7 @@ pub enum ReasoningInput {
 const REASONING_WORDS: [&str; 4] = ["reason", "think", "thought", "analysis"];
 
 /// Whether a name or a mark refers to reasoning.
-pub fn speaks_of_reasoning(name: &str) -> bool {
+pub fn mentions_reasoning(name: &str) -> bool {
     REASONING_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word))
 }
 
@@ -85,7 +83,7 @@ impl ReasoningInput {
     /// Whether its name refers to reasoning.
     pub fn is_named_for_reasoning(&self) -> bool {
         let (Self::Key(name) | Self::Block { kind: name, .. }) = self;
-        speaks_of_reasoning(name)
+        mentions_reasoning(name)
     }
 
     /// The same with a key that no template reads.
@@ -142,7 +140,7 @@ mod tests {
             ("<tool_call>", false),
             ("", false),
         ] {
-            assert_eq!(speaks_of_reasoning(name), is_reasoning, "{name}");
+            assert_eq!(mentions_reasoning(name), is_reasoning, "{name}");
             assert_eq!(ReasoningInput::Key(name.to_owned()).is_named_for_reasoning(), is_reasoning, "{name}");
         }
         // A block's name is its type, not the key of its text.

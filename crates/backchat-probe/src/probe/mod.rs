@@ -14,8 +14,8 @@ pub mod steady;
 mod tools;
 
 pub use conversation::{
-    Answer, Call, Message, PART_BREAK, REASONING_KEYS, ReasoningInput, after_tool, call, call_with, name_in_id,
-    speaks_of_reasoning,
+    Answer, Call, Message, PART_BREAK, REASONING_KEYS, ReasoningInput, after_tool, call, call_with, mentions_reasoning,
+    name_in_id,
 };
 pub use prober::{Prober, Setting};
 

@@ -90,7 +90,6 @@ impl<'t> Renderer<'t> {
         self.memory.refused.borrow().clone()
     }
 
-    /// Renders a context.
     pub fn render(&self, context: &Object) -> Outcome {
         self.render_keyed(key_of(context), |template, options| template.render(context, options))
     }

@@ -101,7 +101,6 @@ pub(crate) fn said(role: &str, text: &str) -> Value {
     Value::from([("role", role.into()), ("content", text.into())])
 }
 
-/// One text part of a content list.
 pub(crate) fn text_part(text: &str) -> Value {
     Value::from([("type", "text".into()), ("text", text.into())])
 }

@@ -2,12 +2,10 @@
 
 use backchat_core::json::Value;
 
-/// The schema of a value of this type.
 pub fn of_type(name: &str) -> Value {
     Value::from([("type", name.into())])
 }
 
-/// The schema of an object.
 pub fn object(properties: impl Into<Value>, required: &[&str]) -> Value {
     let required = required.iter().map(|key| Value::from(*key)).collect();
     Value::from([("type", "object".into()), ("properties", properties.into()), ("required", Value::List(required))])

@@ -37,7 +37,6 @@ pub enum Fault {
     StartsAt(usize),
     /// The region ended elsewhere.
     EndsAt {
-        /// The position.
         at: usize,
         /// The text of the delimiter that closed it; empty at the end of the text.
         by: String,
@@ -51,15 +50,10 @@ pub enum Fault {
     Malformed(String),
     /// Nothing closed the region, and its text could not be read.
     Unclosed,
-    /// A region opened at a position without this part.
+    /// A region opened where there is no such part.
     Extra,
     /// The boundaries are right and the value is wrong.
-    Misread {
-        /// The expected value.
-        wanted: String,
-        /// The actual value.
-        got: String,
-    },
+    Misread { wanted: String, got: String },
 }
 
 impl Boundary {
@@ -204,7 +198,6 @@ pub(super) fn find(
     }
 }
 
-/// The field of calls.
 const CALLS: &str = "tool_calls";
 
 /// A wrong parse of a text.

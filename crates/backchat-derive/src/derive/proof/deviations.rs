@@ -8,6 +8,7 @@ use super::case::{self, Case};
 use super::deviants::replaced_at;
 use super::judge::Judge;
 use super::tolerance::Tolerance;
+use crate::derive::may_be_reasoning;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{self, Value};
 use backchat_core::python;
@@ -80,8 +81,7 @@ impl<'c> Output<'c> {
             add("the keys of a call in another order".to_owned(), self.with_body(first, other_order), 0);
             add("the last call truncated".to_owned(), self.cut_off(last), 1);
         }
-        let is_thought = |region: &&Region| !["content", "tool_calls"].contains(&&*region.field);
-        if let Some(thought) = self.regions.iter().find(is_thought) {
+        if let Some(thought) = self.regions.iter().find(|region| may_be_reasoning(&region.field)) {
             add("reasoning closed twice".to_owned(), self.closed_twice(thought), 0);
         }
         found

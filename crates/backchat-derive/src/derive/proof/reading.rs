@@ -1,5 +1,6 @@
 //! Compares a message that was read back with the answer.
 
+use crate::derive::may_be_reasoning;
 use crate::derive::recorded::{calls_of, function_of};
 use crate::wire::trace::same_entries;
 use backchat_core::json::{self, Object, Value};
@@ -50,8 +51,7 @@ impl Part {
 
 /// The field of a template that holds reasoning: the text that is not content.
 pub fn reasoning_field(template: &Template) -> Option<&str> {
-    let fields = template.fields().iter().map(|field| field.name.as_str());
-    fields.clone().find(|name| !["content", "tool_calls", "role"].contains(name))
+    template.fields().iter().map(|field| field.name.as_str()).find(|name| may_be_reasoning(name))
 }
 
 /// The first part in which a message differs from the answer. Ignores white space around texts, an id that the text does

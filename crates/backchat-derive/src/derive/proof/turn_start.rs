@@ -3,7 +3,7 @@
 use super::header::{Shift, aligned, before_opening, begins_with, loosely_shared, repeated, whole_marks};
 use super::renders::{self, NEXT, PLAIN, Scene, Tokens, Turn, before, generated};
 use backchat_core::text::{common_start, overlap, slice};
-use backchat_probe::probe::{Answer, Message, Setting, needle, speaks_of_reasoning};
+use backchat_probe::probe::{Answer, Message, Setting, mentions_reasoning, needle};
 
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history.
 pub(super) struct TurnStart {
@@ -284,8 +284,8 @@ fn state(
     if openings.is_empty() && !surplus.trim().is_empty() && takes_out(surplus.trim()) {
         return State::Open(String::new());
     }
-    let speaks = surplus.split_whitespace().any(speaks_of_reasoning);
-    let closes = surplus.split("</").skip(1).chain(surplus.split("[/").skip(1)).any(speaks_of_reasoning);
+    let speaks = surplus.split_whitespace().any(mentions_reasoning);
+    let closes = surplus.split("</").skip(1).chain(surplus.split("[/").skip(1)).any(mentions_reasoning);
     match (speaks && openings.is_empty(), closes) {
         (false, _) => State::Plain,
         (true, true) => State::Closed(String::new()),

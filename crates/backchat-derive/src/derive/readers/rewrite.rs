@@ -1,9 +1,8 @@
 //! Writes any response template within the limits of readers, and proves that it reads the same conversations as before.
 
 use super::super::proof::Proof;
-use super::super::{Options, compiled, with_proof};
+use super::super::{Options, compiled, may_be_reasoning, with_proof};
 use super::{ReaderSet, fit};
-use crate::targets::{CONTENT, TOOL_CALLS};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
@@ -64,9 +63,8 @@ fn within_limits(
 
 /// The template with another name for its reasoning, if exactly one field can be that.
 fn renamed(template: &Value, name: &str) -> Value {
-    let others = |field: &&str| ![CONTENT, TOOL_CALLS, "role"].contains(field);
     let fields = template.get("fields").and_then(Value::as_object);
-    let names: Vec<&str> = fields.into_iter().flat_map(Object::keys).filter(others).collect();
+    let names: Vec<&str> = fields.into_iter().flat_map(Object::keys).filter(|name| may_be_reasoning(name)).collect();
     let mut renamed = template.clone();
     let [old] = names.as_slice() else { return renamed };
     for key in ["fields", "defaults"] {

@@ -7,6 +7,7 @@ mod repair;
 
 use std::sync::Arc;
 
+use super::may_be_reasoning;
 use backchat_core::json::Value;
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
@@ -177,7 +178,7 @@ fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Depar
 fn unclosed_reasoning(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
     let (finished, _) = read(sample, template, prefix).ok().filter(|_| sample.message.is_none())?;
     let Event::Close { field, span, .. } = finished.events.last()? else { return None };
-    let is_thought = !["content", "tool_calls"].contains(&&**field) && template.field(field)?.open.is_some();
+    let is_thought = may_be_reasoning(field) && template.field(field)?.open.is_some();
     (is_thought && span.start == span.end).then(|| Departure {
         sample: sample.name.clone(),
         at: sample.text.len(),

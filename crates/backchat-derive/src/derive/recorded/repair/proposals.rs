@@ -5,8 +5,8 @@ use super::align;
 use super::edits::{self, Edit, Sighting};
 use super::{Trial, load};
 use crate::derive::compile::Topic;
-use crate::derive::reasoning_field;
 use crate::derive::recorded::compare;
+use crate::derive::{may_be_reasoning, reasoning_field};
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
@@ -112,7 +112,7 @@ fn wrong_parts(said: &Answer, got: &Object, own: Option<&str>) -> Vec<Topic> {
 /// The end of the last reasoning region with its mark, in bytes of the text.
 fn closed_at(events: &[Event], offset: usize) -> usize {
     let mut ends = events.iter().filter_map(|event| match event {
-        Event::Close { field, span, .. } if !["content", "tool_calls"].contains(&&**field) => Some(span.end),
+        Event::Close { field, span, .. } if may_be_reasoning(field) => Some(span.end),
         _ => None,
     });
     ends.next_back().unwrap_or(0).saturating_sub(offset)
