@@ -33,6 +33,11 @@ impl Derivation {
 
     /// The parts that the draft reads, one line each.
     pub fn summary(&self) -> Vec<String> {
+        self.parts().into_iter().map(|(part, text)| format!("{part}: {text}")).collect()
+    }
+
+    /// How the draft reads each part of a turn.
+    pub(super) fn parts(&self) -> Vec<(&'static str, String)> {
         let Some(found) = self.findings.found() else { return Vec::new() };
         let wire = &found.wire;
         let reasoning = match &wire.reasoning {
@@ -54,10 +59,10 @@ impl Derivation {
         let named = |header: &str| if header.is_empty() { "the previous message".to_owned() } else { code(header) };
         let headers: Vec<String> = headers(wire).into_iter().map(named).collect();
         vec![
-            format!("turn: starts after {}, ends with {}", headers.join(" or "), list(&wire.stops)),
-            format!("reasoning: {reasoning}"),
-            format!("content: {content}"),
-            format!("calls: {}", wire.calls.as_ref().map_or_else(|| "none".to_owned(), calls_line)),
+            ("turn", format!("starts after {}, ends with {}", headers.join(" or "), list(&wire.stops))),
+            ("reasoning", reasoning),
+            ("content", content),
+            ("calls", wire.calls.as_ref().map_or_else(|| "none".to_owned(), calls_line)),
         ]
     }
 

@@ -38,13 +38,8 @@ impl Derivation {
         if !scope.not_shown.is_empty() {
             lines.push(("without", format!("{}: the chat template never writes them", scope.not_shown.join(", "))));
         }
-        let parts = ["turn", "reasoning", "content", "calls"].into_iter().zip(self.summary());
-        for (name, line) in parts {
-            let text = line.split_once(": ").map_or(line.as_str(), |(_, text)| text);
-            if !["none", "everything outside the markers"].contains(&text) {
-                lines.push((name, text.to_owned()));
-            }
-        }
+        let is_plain = |text: &str| ["none", "everything outside the markers"].contains(&text);
+        lines.extend(self.parts().into_iter().filter(|(_, text)| !is_plain(text)));
         if let Some(samples) = self.samples_line() {
             lines.push(("samples", samples.strip_prefix("samples: ").unwrap_or(&samples).to_owned()));
         }

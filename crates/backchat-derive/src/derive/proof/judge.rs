@@ -112,7 +112,7 @@ impl<'a, 't> Judge<'a, 't> {
 
     /// The message, the events, and how much of the prompt's end the parser read.
     pub fn read(&self, prefix: &str, text: &str) -> Result<(Object, Vec<Event>, usize), ParseError> {
-        let (finished, offset) = recorded::parse(self.template, prefix, text, self.options(), false)?;
+        let (finished, offset) = recorded::parse(self.template, prefix, [text], self.options())?;
         Ok((finished.message, finished.events, offset))
     }
 

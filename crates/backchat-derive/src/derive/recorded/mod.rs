@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::may_be_reasoning;
 use backchat_core::json::Value;
 use backchat_core::text::slice;
-use backchat_parser::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
+use backchat_parser::parser::{Event, Finished, Options, ParseError, Parser, Tools};
 use backchat_parser::template::Template;
 
 pub(super) use compare::{calls_of, function_of};
@@ -187,39 +187,28 @@ fn unclosed_reasoning(sample: &Sample, template: &Template, prefix: &str) -> Opt
     })
 }
 
+/// Reads a sample whole.
 fn read(sample: &Sample, template: &Template, prefix: &str) -> Result<(Finished, usize), ParseError> {
-    read_as(sample, template, prefix, Mode::Stable, false)
+    parse(template, prefix, [sample.text()], options(sample))
 }
 
-/// Reads a sample in a mode, whole or one character at a time.
-fn read_as(
-    sample: &Sample,
-    template: &Template,
-    prefix: &str,
-    mode: Mode,
-    by_character: bool,
-) -> Result<(Finished, usize), ParseError> {
-    let tools = sample.tools.as_ref().and_then(|tools| Tools::new(tools).ok()).map(Arc::new);
-    parse(template, prefix, &sample.text, Options::default().tools(tools).mode(mode), by_character)
+fn options(sample: &Sample) -> Options {
+    Options::default().tools(sample.tools.as_ref().and_then(|tools| Tools::new(tools).ok()).map(Arc::new))
 }
 
-/// Parses a text after a prompt, whole or one character at a time. Returns the result with every event, and how much of
-/// the prompt's end the parser read.
-pub(super) fn parse(
+/// Parses the pieces of a text after a prompt. Returns the result with every event, and how much of the prompt's end the
+/// parser read.
+pub(super) fn parse<'t>(
     template: &Template,
     prefix: &str,
-    text: &str,
+    pieces: impl IntoIterator<Item = &'t str>,
     options: Options,
-    by_character: bool,
 ) -> Result<(Finished, usize), ParseError> {
     let mut parser = Parser::new(template, prefix, options)?;
     let offset = parser.prefix_length();
     let mut events = parser.initial_events().to_vec();
-    let mut feed = |piece: &str| parser.feed_into(piece, &mut |event| events.push(event.to_owned()));
-    if by_character {
-        text.char_indices().try_for_each(|(at, c)| feed(slice(text, at..at + c.len_utf8())))?;
-    } else {
-        feed(text)?;
+    for piece in pieces {
+        parser.feed_into(piece, &mut |event| events.push(event.to_owned()))?;
     }
     let mut finished = parser.finish()?;
     events.append(&mut finished.events);

@@ -15,9 +15,10 @@ mod proposals;
 use std::collections::HashMap;
 
 use super::compare;
-use super::{Sample, read_as};
+use super::{Sample, options, parse, read};
 use backchat_core::distinct;
 use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
 use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
 use edits::Edit;
@@ -170,7 +171,7 @@ fn load(template: &Value) -> Option<Template> {
 
 /// Whether a sample comes back with the types of its message, not only the same text.
 fn is_exact(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
-    let read = read_as(sample, template, trial.prompt(sample), Mode::Stable, false);
+    let read = read(sample, template, trial.prompt(sample));
     let wanted = sample.message.as_ref().and_then(Value::as_object);
     let (Some(wanted), Ok((read, _))) = (wanted, read) else { return false };
     let arguments = |message: &Object| -> Vec<Value> {
@@ -184,11 +185,10 @@ fn is_exact(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
 /// Whether transformers reads a sample the same one character at a time as we read it whole.
 fn is_same_by_character(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
     let prefix = trial.prompt(sample);
-    let message = |mode, single| read_as(sample, template, prefix, mode, single).map(|(finished, _)| finished.message);
-    match (message(Mode::Stable, false), message(Mode::Reference, true)) {
-        (Ok(whole), Ok(single)) => whole == single,
-        _ => false,
-    }
+    let pieces = sample.text.char_indices().map(|(at, c)| slice(&sample.text, at..at + c.len_utf8()));
+    let by_character = parse(template, prefix, pieces, options(sample).mode(Mode::Reference));
+    let whole = read(sample, template, prefix);
+    whole.is_ok_and(|(whole, _)| by_character.is_ok_and(|(other, _)| other.message == whole.message))
 }
 
 /// Prose that mentions learned marks and that the new template reads differently, if any.
@@ -211,11 +211,11 @@ fn spoiled_prose(
     for text in texts {
         for prompt in &prompts {
             let sample = Sample { text: text.clone(), ..Sample::default() };
-            let read = |template| read_as(&sample, template, prompt, Mode::Stable, false).map(|(read, _)| read.message);
-            let Ok(known) = read(before) else { continue };
+            let message = |template| read(&sample, template, prompt).map(|(read, _)| read.message);
+            let Ok(known) = message(before) else { continue };
             // Text that the draft already misreads cannot get worse.
             let is_prose = known.values().any(|part| part.as_str().is_some_and(|part| part.trim() == text));
-            if is_prose && read(now).ok().as_ref() != Some(&known) {
+            if is_prose && message(now).ok().as_ref() != Some(&known) {
                 return Some(text);
             }
         }

@@ -1,6 +1,6 @@
 //! The repairs that one sample suggests: variants for reasoning, content and calls in every combination.
 
-use super::super::{Sample, read_as};
+use super::super::{Sample, read};
 use super::align;
 use super::edits::{self, Edit, Sighting};
 use super::{Trial, load};
@@ -10,7 +10,7 @@ use crate::derive::{may_be_reasoning, reasoning_field};
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
-use backchat_parser::parser::{Event, Mode};
+use backchat_parser::parser::Event;
 use backchat_parser::template::Template;
 use backchat_probe::probe::Answer;
 
@@ -36,7 +36,7 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
         let said = align::read(message, own.as_deref());
         let alignment = align::align(&sample.text, &said)
             .map_err(|part| format!("its message is impossible: its text does not contain {part}"))?;
-        let read = read_as(sample, &template, prefix, Mode::Stable, false);
+        let read = read(sample, &template, prefix);
         // A template that gives up on the sample reads nothing of it.
         let (got, events, offset) =
             read.map_or_else(|_| Default::default(), |(read, offset)| (read.message, read.events, offset));
