@@ -15,7 +15,7 @@ pub(super) fn apply(derivation: Derivation, options: &Options, derive: impl Fn(&
         let named = Options { reasoning_field: Some(name.clone()), ..options.clone() };
         let found = derive(&named);
         if found.status == Status::Proved {
-            let message = format!("the reasoning is called `{name}`: the chat template reads it by this name, too");
+            let message = format!("the reasoning is named `{name}`, which the chat template reads as well");
             let note = Diagnostic::new(Severity::Note, "derive-took", message);
             best = found;
             best.remedy = Some(Remedy::ReasoningField(name));

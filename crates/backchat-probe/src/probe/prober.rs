@@ -128,11 +128,6 @@ impl<'t> Prober<'t> {
         self.reasoning_input.as_ref()
     }
 
-    /// Whether every request offers a tool.
-    pub fn always_tools(&self) -> bool {
-        self.request_shape.offer == Offer::Always
-    }
-
     /// A prober with the first request shape whose render shows content.
     pub fn settled(&self) -> Option<Self> {
         let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];

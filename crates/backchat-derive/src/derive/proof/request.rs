@@ -7,7 +7,7 @@ use backchat_chat::ChatTemplate;
 use backchat_core::json::Object;
 use backchat_core::text::slice;
 use backchat_probe::probe::{
-    Answer, Call, Message, Prober, ReasoningInput, RequestShape, Setting, call, name_in_id, needle,
+    Answer, Call, Message, Offer, Prober, ReasoningInput, RequestShape, Setting, call, name_in_id, needle,
 };
 
 /// How to pass conversations to one chat template.
@@ -44,7 +44,13 @@ pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, variables: &Obj
     let unseen = || (prober.request_shape(), Calls::default());
     let (request_shape, calls) = takes_calls(prober, &usage.settings).unwrap_or_else(unseen);
     let reasoning_input = takes_reasoning(&prober.with_shape(request_shape), &usage.settings, &usage.reasoning_inputs);
-    Request { request_shape, always_tools: prober.always_tools(), usage, reasoning_input, calls }
+    Request {
+        request_shape,
+        always_tools: prober.request_shape().offer == Offer::Always,
+        usage,
+        reasoning_input,
+        calls,
+    }
 }
 
 fn user() -> Message {

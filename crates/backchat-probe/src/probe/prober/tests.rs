@@ -21,12 +21,11 @@ fn said(answer: Answer) -> [Message; 2] {
     [Message::User(needle::USER.to_owned()), Message::Assistant(answer)]
 }
 
-/// The request shape that a template accepts, and whether it demands tools.
-fn settled(source: &str) -> Option<(RequestShape, bool)> {
+/// The request shape that a template accepts.
+fn settled(source: &str) -> Option<RequestShape> {
     let template = ChatTemplate::compile(source).unwrap();
     let variables = Object::new();
-    let prober = Prober::new(&template, &variables, None).settled()?;
-    Some((prober.request_shape(), prober.always_tools()))
+    Some(Prober::new(&template, &variables, None).settled()?.request_shape())
 }
 
 #[test]
@@ -35,9 +34,9 @@ fn a_prober_settles_on_the_first_request_shape_that_shows_content() {
     let demanding = "{% if not tools %}{{ raise_exception('tools are required') }}{% endif %}\
                      {% for m in messages %}{{ m.content }}{% endfor %}";
     let table = [
-        ("{% for m in messages %}{{ m.content }}{% endfor %}", Some((RequestShape::USUAL, false))),
-        (parts, Some((RequestShape { content_parts: true, ..RequestShape::USUAL }, false))),
-        (demanding, Some((RequestShape { offer: Offer::Always, ..RequestShape::USUAL }, true))),
+        ("{% for m in messages %}{{ m.content }}{% endfor %}", Some(RequestShape::USUAL)),
+        (parts, Some(RequestShape { content_parts: true, ..RequestShape::USUAL })),
+        (demanding, Some(RequestShape { offer: Offer::Always, ..RequestShape::USUAL })),
         // The prompt alone is not enough: content must show as well.
         ("{{ messages[0].content }}", None),
         ("{{ raise_exception('no') }}", None),
