@@ -1,5 +1,5 @@
-//! Inputs written by hand for the unit tests of this room: each builder gives the plainest one of its kind, so that a
-//! test names only its subject.
+//! Handwritten inputs for the unit tests of this room. Each builder returns the plainest input of its kind, so that a test
+//! only spells out its subject.
 
 use super::Job;
 use super::compile::{Choices, compile};
@@ -14,14 +14,14 @@ use backchat_parser::parser::{Options, Parser};
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Call, RequestShape, Setting};
 
-/// A chat template with reasoning, calls and a stop: every part between marks of its own.
+/// A chat template with reasoning, calls and a stop, each part between its own marks.
 pub(super) const CHAT: &str = "{% for m in messages %}<{{ m.role }}>\
     {% if m.reasoning_content %}<weigh>{{ m.reasoning_content }}</weigh>{% endif %}{{ m.content }}\
     {% for c in m.tool_calls or [] %}<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": \
     {{ c.function.arguments | tojson }}}</call>{% endfor %}<end>{% endfor %}\
     {% if add_generation_prompt %}<assistant>{% endif %}";
 
-/// The response template that reads all of it.
+/// The response template for it.
 pub(super) const ANSWER: &str = r#"{
     "defaults": {"role": "assistant"},
     "start_anchor": "<assistant>",

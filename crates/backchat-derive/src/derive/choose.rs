@@ -179,7 +179,7 @@ impl Search {
         if attempt.reads_all() {
             self.left = self.left.min(MORE_PROOFS);
         }
-        let failed = attempt.verdict.failed() + attempt.verdict.astray();
+        let failed = attempt.verdict.failed() + attempt.verdict.misplaced();
         let mut topics = topics(&attempt);
         if !attempt.explained.departures.is_empty() {
             topics.extend([Topic::Content, Topic::Reasoning, Topic::Calls]);

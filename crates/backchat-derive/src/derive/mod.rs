@@ -344,7 +344,7 @@ impl Attempt {
     fn rank(&self) -> (bool, usize, usize, usize, bool) {
         let is_refused = !self.refusals.is_empty();
         let departures = self.explained.departures.len();
-        (is_refused && self.is_requested, self.verdict.failed(), self.verdict.astray(), departures, is_refused)
+        (is_refused && self.is_requested, self.verdict.failed(), self.verdict.misplaced(), departures, is_refused)
     }
 }
 

@@ -282,7 +282,7 @@ impl Coverage {
         Self {
             shows_calls: proof.shows_calls(),
             reads_calls,
-            // A proof that never saw a call says nothing about calls.
+            // A proof without calls does not cover calls.
             saw_calls: !reads_calls || saw("calls"),
             knows_reasoning: wire.reasoning.is_some() || !proof.shows_reasoning(),
             saw_reasoning: !is_rendered || saw("reasoning"),
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_says_how_far_it_got() {
+    fn each_outcome_has_a_status() {
         let status = |source: &str| {
             let derivation = derive(source, &Options::default());
             (derivation.status, derivation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect::<Vec<_>>())
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_a_server_may_leave_out_are_named_once() {
+    fn marks_that_a_server_may_leave_out_are_listed_once() {
         let draft = value(r#"{"fields": {"content": {"close_pattern": "<\\|end\\|>", "open": ["<s>"]}}}"#);
         let variables = [("eos_token", "<|end|>"), ("bos_token", ""), ("name", "<s>")];
         let variables = variables.into_iter().map(|(name, token)| (name.to_owned(), token.into())).collect();

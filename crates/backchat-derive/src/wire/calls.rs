@@ -98,7 +98,7 @@ struct Outside {
     end: Option<String>,
     /// The text between content and the first call that belongs to the header if there is no content.
     separator: String,
-    /// The text between calls and content that follows as a turn of its own.
+    /// The text between calls and content that follows as a separate turn.
     next: String,
 }
 
@@ -401,7 +401,7 @@ pub(super) fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
     Some(ObjectBody { name: Some(name), arguments, id, keys, in_array: false })
 }
 
-/// A key that is named like an id, if the template writes ids of its own.
+/// A key that is named like an id, for templates that make up ids.
 fn made_id(value: &Value) -> Option<Vec<String>> {
     value.as_object()?.iter().find_map(|(key, value)| {
         let is_named = key == "id" || key.ends_with("_id") || key.ends_with("Id");

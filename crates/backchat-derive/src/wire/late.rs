@@ -30,7 +30,7 @@ fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: 
     let shown = Turns { prober: &prober, ..turns };
     let found = shapes::thoughts().into_iter().filter_map(|answer| {
         let trace = shown.trace(History::User, &answer, setting)?;
-        beside(&trace, end).map(|(before, after)| (before.to_owned(), after.to_owned()))
+        around_reasoning(&trace, end).map(|(before, after)| (before.to_owned(), after.to_owned()))
     });
     let marks = turns.segmentation;
     let (open, close) = found.reduce(|(open, close), (before, after)| {
@@ -40,7 +40,7 @@ fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: 
 }
 
 /// The text on both sides of reasoning, up to the other values or the end of the turn; `None` if it comes first.
-fn beside<'t>(trace: &'t Trace, end: &str) -> Option<(&'t str, &'t str)> {
+fn around_reasoning<'t>(trace: &'t Trace, end: &str) -> Option<(&'t str, &'t str)> {
     let at = trace.slots.iter().position(|slot| slot.kind == SlotKind::Reasoning)?;
     let own = trace.slots.get(at)?.range.clone();
     let before = trace.slots.get(at.checked_sub(1)?)?.range.end;

@@ -34,7 +34,7 @@ pub(crate) fn content(turns: Turns<'_, '_>, content: &Content, end: &str) -> Opt
     separator.or_else(|| has_parts().then_some("")).map(str::to_owned)
 }
 
-/// Whether the two halves of a value are regions of their own.
+/// Whether the two halves of a value are separate regions.
 fn are_split(turns: Turns<'_, '_>, answer: &Answer, setting: &Setting, first: &str, marks: (&str, &str)) -> bool {
     let (open, close) = (marks.0.trim(), marks.1.trim());
     let Some(trace) = turns.trace(History::User, answer, setting).filter(|_| !open.is_empty() && !close.is_empty())

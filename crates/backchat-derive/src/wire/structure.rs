@@ -66,7 +66,7 @@ pub struct Prompt {
     pub header: String,
     /// The prompt's own part of the turn, such as the mark that opens reasoning.
     pub prefill: String,
-    /// The end of the text before the header, as far as every history of this kind shares it.
+    /// The end of the text before the header that all histories of this kind share.
     pub before: String,
     /// Whether renders of the whole turn lack the header.
     pub header_in_prompt_only: bool,
@@ -241,7 +241,7 @@ pub enum CallPart {
     /// The name again, as in a closing tag.
     NameAgain,
     Id,
-    /// An id that holds the name.
+    /// An id that contains the name.
     NamedId,
     /// A number that counts the calls, and the number of the first.
     Counter(usize),

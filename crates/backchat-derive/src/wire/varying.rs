@@ -10,7 +10,7 @@ use backchat_probe::probe::needle::{self, MORE};
 use backchat_probe::probe::steady::{Varying, is_number, tokens};
 use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, Setting};
 
-/// Two times that share no field, whatever the format.
+/// Two times that differ in every field of any format.
 const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
 
 /// Finds the texts that vary with the clock, the number of messages, the values of a conversation, and the variables that

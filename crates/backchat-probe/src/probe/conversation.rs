@@ -71,7 +71,7 @@ pub enum ReasoningInput {
     Block { kind: String, key: String },
 }
 
-/// The usual names of the key, or the kind of block, that holds a model's reasoning.
+/// Words in the usual names of message keys and block types for reasoning.
 const REASONING_WORDS: [&str; 4] = ["reason", "think", "thought", "analysis"];
 
 /// Whether a name or a mark refers to reasoning.

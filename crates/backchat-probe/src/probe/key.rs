@@ -13,7 +13,7 @@ pub(super) fn hash(hashed: impl Hash) -> u64 {
 
 pub(super) struct Hashed<'v>(pub &'v Value);
 
-/// An object as it is hashed.
+/// An object, hashed with the order of its keys.
 pub(super) struct Entries<'v>(pub &'v Object);
 
 impl Hash for Hashed<'_> {

@@ -18,7 +18,7 @@ use backchat_core::push_new;
 /// How many bytes of text the cache keeps. Later renders are not cached.
 const MOST_CACHED: usize = 1 << 25;
 
-/// A render, or why there is none.
+/// A render, or the error.
 pub(crate) type Outcome = Result<Rc<Rendered>, Rc<RenderError>>;
 
 /// Renders with one chat template. Clones share the cache, the budget and the refusals.

@@ -126,7 +126,7 @@ mod tests {
             (USUAL, Answer::content("Hi"), r#""content": "Hi""#.to_owned()),
             (PARTS, Answer::content("Hi"), r#""content": [{"type": "text", "text": "Hi"}]"#.to_owned()),
             (USUAL, add(), format!(r#""content": "", {called}"#)),
-            // Absent content is not a list with an empty part: it has a form of its own.
+            // Absent content is not a list with an empty part.
             (PARTS, add(), format!(r#""content": "", {called}"#)),
             (RequestShape { absent: Absent::Null, ..USUAL }, add(), format!(r#""content": null, {called}"#)),
             (RequestShape { absent: Absent::Missing, ..USUAL }, add(), called.to_owned()),

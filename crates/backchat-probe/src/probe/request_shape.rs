@@ -23,7 +23,7 @@ pub struct RequestShape {
 /// The tools that a request offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Offer {
-    /// Those that the prober offers or, if it offers none of its own, those that the conversation calls.
+    /// Those that the prober offers or, if it offers none, those that the conversation calls.
     Usual,
     /// The same, plus an uncalled one if there would be none: some templates require tools.
     Always,

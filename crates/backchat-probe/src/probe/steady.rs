@@ -40,7 +40,7 @@ struct VaryingPlace {
 const NEAR: usize = 6;
 
 impl Varying {
-    /// Compares the numbers on both sides of two values, as far as the other text there is equal.
+    /// Compares the numbers on both sides of two values, up to where other text differs.
     pub fn around(&mut self, one: &(String, String), two: &(String, String)) {
         let same = |(a, b): &(&&str, &&str)| a == b || is_number(a) && is_number(b);
         let (a, b) = (tokens(&one.0), tokens(&two.0));

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tools_of_a_conversation_are_those_it_calls_each_once() {
+    fn the_tools_of_a_conversation_are_those_that_it_calls() {
         let other = call("now", Object::new());
         let messages = [
             Message::User("Hi".to_owned()),

@@ -47,7 +47,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Finds what a template needs besides the variables that were given.
+    /// Finds what a template needs in addition to the given variables.
     pub fn find(template: &ChatTemplate, options: &Options) -> Self {
         let (filled_in, filled) = fill(template, options).unzip();
         let tokens = tokens::unknown(template, filled_in.as_ref().unwrap_or(options), &options.variables);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_only_prompts_or_calls_need_is_filled_too() {
+    fn a_variable_that_only_prompts_or_calls_need_is_filled() {
         let prompt = "{% if add_generation_prompt %}{{ 'Budget: ' + budget }}{% endif %}";
         assert_eq!(filled(prompt), r#"{"budget": "Qzfilledq"}"#);
         let calls = "{% for m in messages %}{% if m.tool_calls %}{{ 'Style: ' + style }}{% endif %}{% endfor %}";
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_demands_a_system_message_or_tools_gets_its_variables_too() {
+    fn variables_of_a_template_that_requires_a_system_message_or_tools_are_filled() {
         let demand = "{% if messages[0].role != 'system' or not tools %}{{ raise_exception('no') }}{% endif %}";
         assert_eq!(filled(&format!("{demand}{{{{ 'x' + policy }}}}")), r#"{"policy": "Qzfilledq"}"#);
     }

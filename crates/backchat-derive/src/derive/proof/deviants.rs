@@ -123,7 +123,7 @@ impl<'c> Regions<'c> {
         Some((changed, Answer { content: Some(said), ..case.expected.clone() }))
     }
 
-    /// Text before the calls although content has a marker of its own.
+    /// Text before the calls although content has its own marker.
     fn with_text_outside(&self, case: &Case) -> Option<(String, Answer)> {
         let has_implicit = self.template.implicit_field().is_some();
         let call = self.calls.first().filter(|_| !has_implicit && case.expected.content.is_none())?;

@@ -14,7 +14,7 @@ pub struct Conversation {
     pub said: String,
     /// A description of its history.
     pub after: String,
-    /// The variables it was rendered with, besides those of every render.
+    /// The variables it was rendered with, in addition to those of every render.
     pub setting: Object,
     /// The prompt.
     pub prefix: String,

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_renders_show_and_no_conversation_had_are_not_proved() {
+    fn calls_that_renders_show_but_no_conversation_has_are_not_proved() {
         let saw = |chat_template: &str, answer: &str, not_shown: &[&'static str]| {
             with_proof(chat_template, |proof| {
                 let mut verdict = Verdict::default();

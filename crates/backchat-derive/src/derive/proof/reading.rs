@@ -49,7 +49,7 @@ impl Part {
     }
 }
 
-/// The field of a template that holds reasoning: the text that is not content.
+/// The field of a template for reasoning: the first one that is neither content nor calls.
 pub fn reasoning_field(template: &Template) -> Option<&str> {
     template.fields().iter().map(|field| field.name.as_str()).find(|name| may_be_reasoning(name))
 }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_written_as_the_message_that_holds_it() {
+    fn an_answer_is_written_as_a_message() {
         let mut said = Answer { calls: vec![call("f", "{}")], ..Answer::content("Yes.").with_reasoning("Hm.") };
         said.calls[0].id = "c1".to_owned();
         let call = r#"{"type": "function", "id": "c1", "function": {"name": "f", "arguments": {}}}"#;

@@ -52,7 +52,7 @@ pub struct Failure {
     pub count: usize,
     /// A description of the smallest of them: its answer and its history.
     pub case: String,
-    /// The variables it was rendered with, besides those of every render.
+    /// The variables it was rendered with, in addition to those of every render.
     pub setting: Object,
     /// The part of the message that differs first.
     pub part: Part,
@@ -164,7 +164,7 @@ impl Verdict {
     }
 
     /// How many conversations it misreads outside the arguments of calls: there, regions begin or end at the wrong place.
-    pub(in crate::derive) fn astray(&self) -> usize {
+    pub(in crate::derive) fn misplaced(&self) -> usize {
         self.failures.iter().filter(|failure| failure.part != Part::Arguments).map(|failure| failure.count).sum()
     }
 

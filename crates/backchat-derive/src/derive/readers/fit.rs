@@ -81,7 +81,7 @@ pub(super) fn joined(template: &Value) -> Option<Value> {
         return None;
     }
     for (name, field) in fields(&mut template).filter(|(name, _)| *name != TOOL_CALLS) {
-        // White space next to a mark would become a piece of its own. It is bounded: an unbounded run would be held, and
+        // White space next to a mark would become a separate piece. It is bounded: an unbounded run would be held, and
         // scanned again from each of its characters.
         if name != CONTENT {
             spaced(field, "open", "\\s{0,4}", "");
@@ -213,7 +213,7 @@ mod tests {
         };
         assert!(!ways.is_empty() && ways.len() <= MOST);
         assert!(ways.iter().all(|way| !close(way).contains("(?=")), "{ways:?}");
-        // The closest way drops the alternative, and says so.
+        // The closest way drops the alternative and reports it.
         assert_eq!(ways[0].dropped, [("fields.content.close_pattern".to_owned(), "(?=<call>)".to_owned())]);
     }
 

@@ -162,7 +162,7 @@ fn greedy(branches: &Branches) -> Branches {
                 Some(PatternItem::Group { inside, .. } | PatternItem::Look { inside, .. }) => *inside = greedy(inside),
                 None => {}
             }
-            // The run may be all that a named group holds.
+            // The run may be the whole content of a named group.
             if let Some(PatternItem::Group { inside: Branches(inside), .. }) = items.get_mut(at)
                 && let [Branch(held)] = inside.as_mut_slice()
                 && let Some(PatternItem::Atom(atom)) = held.last_mut()

@@ -19,7 +19,7 @@ fn inferred_in(source: &str, reading: Reading) -> Option<WireFormat> {
     infer(&prober, &usage, reading)
 }
 
-/// Where messages to channels are turns of their own, what closes a thought names the header, too.
+/// If each channel is a turn, the close of reasoning contains the header as well.
 #[test]
 fn a_channel_after_a_header_does_not_open_reasoning() {
     let source = "{% for m in messages %}<|chat|>{{ m.role }}{% if m.role == 'assistant' %}\
@@ -40,7 +40,7 @@ fn wire(answer: &str) -> WireFormat {
 const CALLS: &str = "{% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}";
 const THOUGHT: &str = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
 
-/// The word that every mark has says nothing about what opens a thought, even where the prompt has text of its own.
+/// A word that every mark has does not identify the opening of reasoning, even if the prompt has additional text.
 #[test]
 fn a_name_in_every_mark_does_not_split_the_header() {
     let answer = format!("{THOUGHT}{{{{ m.content }}}}{CALLS}");

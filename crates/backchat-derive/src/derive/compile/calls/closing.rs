@@ -11,7 +11,7 @@ use backchat_core::json::Object;
 impl Plan<'_> {
     /// Writes the close of a call: its own text and, if that is not distinctive, a look-ahead for the text that must follow.
     pub(super) fn close(&self, field: &mut Object, tail: &str, own: &str) {
-        let text = if self.minds_space() { own.trim_end() } else { own.trim() };
+        let text = if self.keeps_white_space() { own.trim_end() } else { own.trim() };
         let outer = self.outer_marks(&self.cut.open).and_then(|marks| Some((marks, self.outer_close(text)?)));
         let closing = match (outer, self.weak_lead(text).filter(|_| tail.is_empty())) {
             (Some(((before, next), (first, outer))), _) => {
@@ -21,12 +21,12 @@ impl Plan<'_> {
             (None, Some((lead, last))) => format!("(?:{}\\s*)?{}", self.text(lead.trim_end()), self.text(last)),
             (None, None) => self.text(text),
         };
-        let behind = self.behind_arguments();
-        let pattern = format!("{behind}{tail}{closing}");
+        let lookbehind = self.after_arguments();
+        let pattern = format!("{lookbehind}{tail}{closing}");
         let guarded = match self.choices.guard {
             Guard::Weak => !self.is_mark(own),
             // If content comes after calls, any text may follow.
-            Guard::Behind => !self.is_mark(own) && (behind.is_empty() || !self.text_follows()),
+            Guard::Behind => !self.is_mark(own) && (lookbehind.is_empty() || !self.text_follows()),
             Guard::Always => true,
         };
         // Leave white space that separates two calls to the opening that needs it.
@@ -74,7 +74,7 @@ impl Plan<'_> {
     }
 
     /// If pairs end with a mark, looks behind for it, or for the head of a call without arguments.
-    fn behind_arguments(&self) -> String {
+    fn after_arguments(&self) -> String {
         let (Some(pairs), Guard::Behind) = (self.wire.pairs(), self.choices.guard) else { return String::new() };
         let close = pairs.cut.close.trim();
         let head = self.calls.body.head.last().and_then(CallPart::text).unwrap_or_default().trim();
@@ -86,7 +86,7 @@ impl Plan<'_> {
     }
 
     /// Whether white space next to the body is part of it.
-    fn minds_space(&self) -> bool {
+    fn keeps_white_space(&self) -> bool {
         self.choices.exact_space || self.wire.pairs().is_some_and(|pairs| !self.is_mark(&pairs.cut.close))
     }
 

@@ -29,7 +29,7 @@ pub struct Call {
 
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// One JSON object that holds name and arguments under these keys.
+    /// One JSON object with the name and the arguments under these keys.
     Object { name: String, arguments: String, is_adjacent: bool },
     /// The arguments as one JSON object.
     Json(Range<usize>),

@@ -200,7 +200,7 @@ pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     for layout in keywords::layouts(seen.text, seen.alignment, from, seen.stop) {
         // A field that reads no calls of the conversations is replaced.
         let (found_fields, also) = match field.filter(|_| !seen.replaces) {
-            Some(field) => (merge::beside(field, &layout), "also "),
+            Some(field) => (merge::combined(field, &layout), "also "),
             None => (merge::alone(&layout, stop.as_deref()), ""),
         };
         for made in found_fields {
@@ -253,7 +253,7 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
 
 /// The text after the last call of a section, anchored there.
 fn section_end(layout: &Layout) -> String {
-    // A call without a close of its own ends with its object.
+    // A call without a close ends with its object.
     let close = if layout.close.is_empty() { "\\}" } else { &layout.close };
     format!("(?<={close}\\s*){}\\s*", layout::pattern(&layout.section_close))
 }
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_gets_the_marks_around_it() {
+    fn reasoning_is_read_between_the_marks_of_the_sample() {
         let text = "<plan>Hm.</plan>Yes.<end>";
         let message = r#"{"thinking": "Hm.", "content": "Yes."}"#;
         let edits = made(reasoning, text, message, 0);

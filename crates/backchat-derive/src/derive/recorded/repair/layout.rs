@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_have_a_pattern_of_their_own() {
+    fn pairs_have_their_own_pattern() {
         let layout = first("<call=f>\n<arg=a>\nx\n</arg>\n</call>");
         let Form::Pairs { between, tag, .. } = layout.form else { panic!("{layout:?}") };
         assert_eq!(between, r">\s*");

@@ -25,12 +25,12 @@ struct BaseField {
     whole: Option<(String, String)>,
     is_json: bool,
     tag: Option<String>,
-    /// Whether the opening captures an id, too.
+    /// Whether the opening also captures an id.
     has_id: bool,
 }
 
 /// The fields that also read this layout, the closest to the known field first.
-pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
+pub(super) fn combined(field: &Object, layout: &Layout) -> Vec<Object> {
     if field.get("transform_each").is_some() {
         return list(field, layout).into_iter().collect();
     }
@@ -82,7 +82,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         let form = BodyParser { content: "json".into(), arguments: field.get("content_args").cloned() };
         found.extend(named.with(field, &open, &close, Some(form)));
     }
-    // Read each pair by itself, anywhere.
+    // Read each pair separately, anywhere.
     let named = BaseField { open: named, ..base.clone() };
     if let Some(tag) = &base.tag {
         for (member, parses) in [(MEMBER, true), (BARE_MEMBER, false)] {
@@ -403,7 +403,7 @@ mod tests {
             let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
             Value::from([("start_anchor", "<b>".into()), ("fields", fields)])
         };
-        beside(&known, &layout_of(sample)).into_iter().map(template).collect()
+        combined(&known, &layout_of(sample)).into_iter().map(template).collect()
     }
 
     const WHOLE: &str = r#"{"open": "<call>", "close": "</call>", "repeats": true, "content": "json",

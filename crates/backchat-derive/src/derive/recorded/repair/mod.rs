@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_inside_a_thought_or_after_the_stop_teaches_nothing() {
+    fn a_call_inside_reasoning_or_after_the_stop_teaches_nothing() {
         // The same thought twice: its last end is after the call.
         let thought = CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#);
         let text = r#"<weigh>Hm.</weigh><tool>f({"a": "x"})</tool><weigh>Hm.</weigh><end>"#;
