@@ -4,9 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use super::cache::{Cache, Tokenizers};
 use super::chat_options::Given;
-use super::known::Known;
-use super::tokenizers::Tokenizers;
 use super::{Failure, Global, chat_rows, input, token_ids};
 use backchat_chat::{RenderOptions, source};
 use backchat_core::diagnostic::{Diagnostic, escape};
@@ -79,8 +78,8 @@ pub struct Bridging {
 impl Bridging {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         let Some(file) = &self.jsonl else { return self.one(global) };
-        let known = Files::default();
-        chat_rows::answer(file, global, |row| self.answer(row, &known))?;
+        let files = Files::default();
+        chat_rows::answer(file, global, |row| self.answer(row, &files))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -121,7 +120,7 @@ impl Bridging {
         Ok(ExitCode::from(u8::from(answer.is_err())))
     }
 
-    fn answer(&self, row: &Object, known: &Files) -> Result<Object, String> {
+    fn answer(&self, row: &Object, files: &Files) -> Result<Object, String> {
         let needed = |key: &str| chat_rows::file(row, key)?.ok_or_else(|| format!("the row has no `{key}`"));
         let list = |key: &str| {
             let value = row.get(key).and_then(Value::as_list);
@@ -143,11 +142,11 @@ impl Bridging {
         };
         let tools = row.get("tools").filter(|tools| !tools.is_null());
         let bridge = Bridge::new(
-            known.chats.named(needed("chat_template")?, None, tools.is_some())?,
+            files.chats.named(needed("chat_template")?, None, tools.is_some())?,
             chat_rows::variables(row, &self.given.set)?,
             RenderOptions::default().now(chat_rows::text(row, "now")?.unwrap_or(&self.given.now).to_owned()),
-            known.tokenizers.read(needed("tokenizer")?, input::tokenizer)?.as_ref(),
-            &known.template(needed("template")?)?,
+            files.tokenizers.read(needed("tokenizer")?, input::tokenizer)?.as_ref(),
+            &files.template(needed("template")?)?,
         );
         let bridge = bridge.map_err(|error| error.to_string())?;
         let (prompt_ids, sampled_ids, stop_ids) = (ids("prompt_ids")?, ids("sampled_ids")?, ids("stop_ids")?);
@@ -168,7 +167,7 @@ impl Bridging {
 struct Files {
     chats: chat_rows::Templates,
     tokenizers: Tokenizers<Tokenizer>,
-    templates: Known<String, Result<Template, String>>,
+    templates: Cache<String, Result<Template, String>>,
 }
 
 impl Files {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::known::Known;
+use super::cache::Cache;
 use super::{Failure, Global, rows};
 use backchat_chat::{ChatTemplate, source};
 use backchat_core::json::{self, Object, Value};
@@ -11,7 +11,7 @@ type Compiled = Result<Arc<ChatTemplate>, String>;
 
 /// Compiled templates, by their source and whether they are those for tools.
 #[derive(Default)]
-pub(super) struct Templates(Known<(String, bool), Compiled>);
+pub(super) struct Templates(Cache<(String, bool), Compiled>);
 
 impl Templates {
     /// The template that a row names, else that of the command line; of several in its source, the one called `name`,

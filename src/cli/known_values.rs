@@ -75,7 +75,12 @@ pub fn rule() -> NamedValueParser<&'static Rule> {
     known(rule_named, rules)
 }
 
-/// Which targets there are, as help.
+/// The names of all targets as a list.
+pub fn target_names() -> String {
+    TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of all targets as help.
 pub fn known_targets() -> String {
     let names: Vec<_> = TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();
     format!("choose one of {}", names.join(", "))

@@ -14,7 +14,7 @@ use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources, counted};
-use backchat_derive::targets::{TARGETS, Target};
+use backchat_derive::targets::Target;
 use backchat_legacy::schema;
 use backchat_parser::template::source::{self, Opened, SourceError};
 use backchat_probe::diff::unified;
@@ -221,8 +221,7 @@ impl Lint {
 }
 
 fn target_help() -> String {
-    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    format!("Also check what this reader refuses or misreads: {}; repeatable", names.join(", "))
+    format!("Also check what this reader refuses or misreads: {}; repeatable", known_values::target_names())
 }
 
 fn explain(name: &str) -> Result<ExitCode, Failure> {

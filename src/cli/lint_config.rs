@@ -58,11 +58,8 @@ impl Config {
             here.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
         };
         let Some(path) = named.map(Path::to_owned).or_else(nearest) else { return Ok(Self::default()) };
-        let file = match std::env::current_dir().ok().and_then(|here| path.strip_prefix(here).map(Path::to_owned).ok())
-        {
-            Some(near) => near.display().to_string(),
-            None => path.display().to_string(),
-        };
+        let here = std::env::current_dir().unwrap_or_default();
+        let file = path.strip_prefix(here).unwrap_or(&path).display().to_string();
         let text = input::text(&file)?;
         let mut reader = ConfigReader {
             file: &file,
@@ -116,11 +113,10 @@ impl ConfigReader<'_> {
                 match (lint::rule(name), level) {
                     (Some(rule), Some(level)) => config.levels.push((rule.id, level)),
                     (None, _) => self.unknown_rule(item, name),
-                    (_, None) => self.complain(
-                        item,
-                        format!("`{name}` has no level"),
-                        "write \"off\", \"note\", \"warning\" or \"error\"",
-                    ),
+                    (_, None) => {
+                        let help = "write \"off\", \"note\", \"warning\" or \"error\"";
+                        self.complain(item, format!("`{name}` has no level"), help);
+                    }
                 }
             }
         }
@@ -131,11 +127,8 @@ impl ConfigReader<'_> {
     fn ignores(&mut self, item: Option<&Item>) -> Vec<Ignore> {
         let Some(item) = item else { return Vec::new() };
         let Some(tables) = item.as_array_of_tables() else {
-            self.complain(
-                item,
-                "`ignore` must be a list of tables".to_owned(),
-                "write `[[lint.ignore]]` with `file` and `rules`",
-            );
+            let help = "write `[[lint.ignore]]` with `file` and `rules`";
+            self.complain(item, "`ignore` must be a list of tables", help);
             return Vec::new();
         };
         let mut ignores = Vec::new();
@@ -151,9 +144,7 @@ impl ConfigReader<'_> {
             }
             match table.get("file").and_then(Item::as_str) {
                 Some(file) => ignores.push(Ignore { file: self.folder.join(file), rules: ids }),
-                None => {
-                    self.complain(item, "`file` is missing".to_owned(), "give the file for which the rules are off")
-                }
+                None => self.complain(item, "`file` is missing", "give the file for which the rules are off"),
             }
         }
         ignores
@@ -162,11 +153,8 @@ impl ConfigReader<'_> {
     fn table<'i>(&mut self, item: &'i Item) -> Option<&'i dyn TableLike> {
         let table = item.as_table_like();
         if table.is_none() {
-            self.complain(
-                item,
-                format!("this must be a table, not {}", item.type_name()),
-                "see `backchat lint --help`",
-            );
+            let message = format!("this must be a table, not {}", item.type_name());
+            self.complain(item, message, "see `backchat lint --help`");
         }
         table
     }
@@ -177,26 +165,19 @@ impl ConfigReader<'_> {
         if let Some(one) = item.as_str() {
             return vec![(one.to_owned(), item)];
         }
-        let texts =
-            item.as_array().and_then(|array| array.iter().map(|value| value.as_str().map(str::to_owned)).collect());
-        let texts: Option<Vec<String>> = texts;
-        match texts {
-            Some(texts) => texts.into_iter().map(|text| (text, item)).collect(),
-            None => {
-                self.complain(item, "this must be a list of strings".to_owned(), "write [\"one\", \"another\"]");
-                Vec::new()
-            }
-        }
+        let text = |value: &toml_edit::Value| Some((value.as_str()?.to_owned(), item));
+        let texts = item.as_array().and_then(|array| array.iter().map(text).collect());
+        texts.unwrap_or_else(|| {
+            self.complain(item, "this must be a list of strings", "write [\"one\", \"another\"]");
+            Vec::new()
+        })
     }
 
     fn known(&mut self, table: &dyn TableLike, keys: &[&str], what: &str) {
         for (key, item) in table.iter().filter(|(key, _)| !keys.contains(key)) {
             let names: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
-            self.complain(
-                item,
-                format!("unknown key `{key}` in {what}"),
-                &format!("choose one of {}", names.join(", ")),
-            );
+            let help = format!("choose one of {}", names.join(", "));
+            self.complain(item, format!("unknown key `{key}` in {what}"), &help);
         }
     }
 
@@ -204,7 +185,7 @@ impl ConfigReader<'_> {
         self.complain(item, format!("unknown rule `{name}`"), "`backchat lint --explain` lists the rules");
     }
 
-    fn complain(&mut self, item: &Item, message: String, help: &str) {
+    fn complain(&mut self, item: &Item, message: impl Into<String>, help: &str) {
         let place = match item.span() {
             Some(span) => Place::span(self.text, span).in_file(self.file),
             None => Place::file(self.file),

@@ -24,6 +24,7 @@ use say;
 mod arriving;
 mod audit;
 mod bridge;
+mod cache;
 mod case_selection;
 mod chat_options;
 mod chat_rows;
@@ -39,7 +40,6 @@ mod failure;
 mod fix;
 mod grammar;
 mod init;
-mod known;
 mod known_values;
 mod lint;
 mod lint_config;
@@ -60,13 +60,11 @@ mod serve;
 mod signals;
 mod special_tokens;
 mod token_ids;
-mod tokenizers;
 mod unrender;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
-
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use super::cache::Tokenizers;
 use super::chat_options::{announce, assignment, failed, time};
 use super::known_values::{Names, named_in_row, one_of};
 use super::token_ids;
-use super::tokenizers::Tokenizers;
 use super::{Failure, Global, chat_rows, colored_chat, input, origins};
 use backchat_chat::source::{self, Source, SourceError};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
@@ -205,12 +205,17 @@ impl Render {
             self.announce(&self.open(source)?, global);
         }
         let templates = chat_rows::Templates::default();
-        let known = Known::default();
-        chat_rows::answer(file, global, |row| self.answer(row, &templates, &known))?;
+        let tokenizers = RowTokenizers::default();
+        chat_rows::answer(file, global, |row| self.answer(row, &templates, &tokenizers))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn answer(&self, row: &Object, templates: &chat_rows::Templates, known: &Known) -> Result<Object, String> {
+    fn answer(
+        &self,
+        row: &Object,
+        templates: &chat_rows::Templates,
+        tokenizers: &RowTokenizers,
+    ) -> Result<Object, String> {
         let Some(Value::Object(context)) = row.get("context") else {
             return Err("the row has no `context`, or it is not an object".to_owned());
         };
@@ -221,7 +226,7 @@ impl Render {
         let now = chat_rows::text(row, "now")?.map(str::to_owned).or_else(|| self.now.clone());
         let options = RenderOptions::default().now(now).origins(self.origins);
         if !self.mask.is_empty() {
-            let tokenized = self.tokenized(row, known)?;
+            let tokenized = self.tokenized(row, tokenizers)?;
             return answers::mask(&template, &context, &options, &self.mask, tokenized);
         }
         let rendered = template.render(&context, &options).map_err(|error| error.to_string())?;
@@ -234,7 +239,7 @@ impl Render {
     }
 
     /// The tokens of a row to mask.
-    fn tokenized<'r>(&self, row: &'r Object, known: &Known) -> Result<Tokenized<'r>, String> {
+    fn tokenized<'r>(&self, row: &'r Object, tokenizers: &RowTokenizers) -> Result<Tokenized<'r>, String> {
         let name = chat_rows::text(row, "tokenizer")?.or(self.tokenizer.as_deref());
         let rule = match row.get("mask_rule").filter(|rule| !rule.is_null()) {
             None => self.mask_rule,
@@ -242,8 +247,8 @@ impl Render {
         };
         let ids = row.get("token_ids").map(|ids| token_ids::of_value("token_ids", ids)).transpose()?;
         Ok(match (name, ids, row.get("offsets")) {
-            (Some(name), Some(ids), None) => Tokenized::Ids(known.tokens.read(name, input::tokens)?, ids, rule),
-            (Some(name), None, None) => Tokenized::By(known.tokenizers.read(name, input::tokenizer)?, rule),
+            (Some(name), Some(ids), None) => Tokenized::Ids(tokenizers.decoders.read(name, input::tokens)?, ids, rule),
+            (Some(name), None, None) => Tokenized::By(tokenizers.encoders.read(name, input::tokenizer)?, rule),
             (None, None, Some(offsets)) => Tokenized::Offsets(offsets),
             (None, None, None) => Tokenized::None,
             (None, Some(_), _) => {
@@ -258,8 +263,8 @@ impl Render {
 
 /// The tokenizers that rows name.
 #[derive(Default)]
-struct Known {
-    /// Those whose ids the rows have: nothing is encoded.
-    tokens: Tokenizers<Tokens>,
-    tokenizers: Tokenizers<Tokenizer>,
+struct RowTokenizers {
+    /// For rows with token ids: nothing is encoded.
+    decoders: Tokenizers<Tokens>,
+    encoders: Tokenizers<Tokenizer>,
 }

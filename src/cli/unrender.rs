@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use super::cache::Cache;
 use super::chat_options::{Budget, OutputFormat, Selected};
-use super::known::Known;
 use super::{Failure, Global, chat_rows, input};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::escape;
@@ -81,7 +81,7 @@ impl Unrender {
         let printed = match self.format {
             _ if self.messages => Value::List(chat.messages.clone()).to_pretty("  ") + "\n",
             OutputFormat::Json => Value::Object(answers::unrendered(&chat)).to_string() + "\n",
-            OutputFormat::Text => story(&chat),
+            OutputFormat::Text => chat.messages.iter().map(|message| format!("{message}\n")).collect(),
         };
         super::print(&printed)?;
         if !global.is_quiet() {
@@ -93,7 +93,7 @@ impl Unrender {
     fn rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
         let templates = chat_rows::Templates::default();
         let Selected { given, template_name } = &self.selected;
-        let known: Known<String, Arc<Unrenderer<Arc<ChatTemplate>>>> = Known::default();
+        let unrenderers: Cache<String, Arc<Unrenderer<Arc<ChatTemplate>>>> = Cache::default();
         chat_rows::answer(file, global, |row| {
             self.budget.begin();
             let text = chat_rows::text(row, "text")?.ok_or("the row has no `text`")?;
@@ -101,20 +101,14 @@ impl Unrender {
             let variables = chat_rows::variables(row, &given.set)?;
             let now = chat_rows::text(row, "now")?.unwrap_or(&given.now).to_owned();
             let place = row.get("template").cloned().unwrap_or_default();
-            let frames = known.get(format!("{place} {} {now}", Value::Object(variables.clone())), || {
+            let unrenderer = unrenderers.get(format!("{place} {} {now}", Value::Object(variables.clone())), || {
                 Arc::new(Unrenderer::new(template, variables, RenderOptions::default().now(Some(now))))
             });
-            Ok(frames
-                .unrender(text)
-                .map_or_else(|error| answers::not_rendered(&error), |chat| answers::unrendered(&chat)))
+            let read = unrenderer.unrender(text);
+            Ok(read.map_or_else(|error| answers::not_rendered(&error), |chat| answers::unrendered(&chat)))
         })?;
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// The messages for people, one after the other.
-fn story(chat: &Chat) -> String {
-    chat.messages.iter().map(|message| format!("{message}\n")).collect()
 }
 
 fn verdict(chat: &Chat) {

@@ -52,16 +52,18 @@ impl Envelope {
     /// For an answer that begins at this time.
     pub fn new(model: &str, reasoning: ReasoningName, created: u64) -> Self {
         let id = identifier("chatcmpl-");
-        let mut head =
-            format!("data: {{\"id\": \"{id}\", \"object\": \"chat.completion.chunk\", \"created\": {created}");
-        head.push_str(", \"model\": ");
-        Value::from(model).write_to(&mut head);
+        let name = Value::from(model);
+        let head = format!(
+            "data: {{\"id\": \"{id}\", \"object\": \"chat.completion.chunk\", \"created\": {created}, \"model\": {name}"
+        );
         Self { id, created, model: model.to_owned(), reasoning, head }
     }
 
     /// The first chunk of a choice.
     pub fn role(&self, choice: usize, out: &mut String) {
-        self.chunk(choice, "{\"role\": \"assistant\", \"content\": \"\"}", "null", out);
+        self.begin(choice, out);
+        out.push_str("{\"role\": \"assistant\", \"content\": \"\"}");
+        end(None, "null", out);
     }
 
     pub fn delta(&self, choice: usize, delta: Delta<'_>, ids: &mut CallIds, out: &mut String) {
@@ -114,12 +116,6 @@ impl Envelope {
     fn begin(&self, choice: usize, out: &mut String) {
         out.push_str(&self.head);
         out.push_str(&format!(", \"choices\": [{{\"index\": {choice}, \"delta\": "));
-    }
-
-    fn chunk(&self, choice: usize, delta: &str, reason: &str, out: &mut String) {
-        self.begin(choice, out);
-        out.push_str(delta);
-        end(None, reason, out);
     }
 
     pub fn completion(&self, choices: Vec<Value>, usage: Option<Usage>) -> Value {

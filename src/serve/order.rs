@@ -134,36 +134,30 @@ impl Order<'_> {
             body.insert("logit_bias", pairs);
         }
         let preserved = self.preserved.iter().map(|text| text.as_str().into()).collect();
-        extend(
-            &mut body,
-            [
-                ("prompt", Some(prompt.into())),
-                ("stream", Some(true.into())),
-                ("n_predict", Some(self.request.limit.map_or_else(|| Value::from(-1), Value::from))),
-                ("preserved_tokens", Some(Value::List(preserved))),
-                ("n_cmpl", self.choices()),
-                ("return_tokens", self.token_ids.then(|| true.into())),
-                ("json_schema", self.schema()),
-            ],
-        );
-        if let Some(Constraint::Gbnf { text, triggers }) = self.constraint {
-            let lazy = triggers.as_ref().map(|triggers| {
-                let one = |Trigger { kind, value, .. }: &Trigger| {
-                    let number = if *kind == "word" { 1 } else { 2 };
-                    Value::from([("type", number.into()), ("value", value.as_str().into())])
-                };
-                Value::List(triggers.iter().map(one).collect())
-            });
-            let is_lazy = lazy.is_some().then(|| true.into());
-            let grammar =
-                [("grammar", Some(text.as_str().into())), ("grammar_lazy", is_lazy), ("grammar_triggers", lazy)];
-            extend(&mut body, grammar);
-        }
-        body
+        let (grammar, triggers) = match self.constraint {
+            Some(Constraint::Gbnf { text, triggers }) => (Some(text.as_str().into()), triggers.as_ref()),
+            _ => (None, None),
+        };
+        let trigger = |Trigger { kind, value, .. }: &Trigger| {
+            let number = if *kind == "word" { 1 } else { 2 };
+            Value::from([("type", number.into()), ("value", value.as_str().into())])
+        };
+        let members = [
+            ("prompt", Some(prompt.into())),
+            ("stream", Some(true.into())),
+            ("n_predict", Some(self.request.limit.map_or_else(|| Value::from(-1), Value::from))),
+            ("preserved_tokens", Some(Value::List(preserved))),
+            ("n_cmpl", self.choices()),
+            ("return_tokens", self.token_ids.then(|| true.into())),
+            ("json_schema", self.schema()),
+            ("grammar", grammar),
+            ("grammar_lazy", triggers.map(|_| true.into())),
+            ("grammar_triggers", triggers.map(|triggers| Value::List(triggers.iter().map(trigger).collect()))),
+        ];
+        with(body, members)
     }
 
     fn vllm(&self, prompt: &str, facts: &Facts) -> Object {
-        let mut body = self.sampling(Engine::Vllm);
         // Its default limit is 16 tokens; it refuses a limit above the context.
         let limit = match (self.request.limit, facts.context) {
             (Some(limit), Some(context)) => Some(limit.min(context)),
@@ -175,50 +169,39 @@ impl Order<'_> {
             (_, Format::Object) => Some(("json_object", true.into())),
             _ => None,
         };
-        extend(
-            &mut body,
-            [
-                ("model", facts.model.as_deref().map(Value::from)),
-                ("prompt", Some(prompt.into())),
-                ("stream", Some(true.into())),
-                ("stream_options", Some(Value::from([("include_usage", true.into())]))),
-                ("max_tokens", limit.map(Value::from)),
-                ("n", self.choices()),
-                ("skip_special_tokens", Some(false.into())),
-                ("spaces_between_special_tokens", Some(false.into())),
-                ("add_special_tokens", Some((self.keeps_bos == Some(false) || self.bos.is_none()).into())),
-                ("structured_outputs", outputs.map(|output| Value::from([output]))),
-                ("return_token_ids", self.token_ids.then(|| true.into())),
-            ],
-        );
-        body
+        let members = [
+            ("model", facts.model.as_deref().map(Value::from)),
+            ("prompt", Some(prompt.into())),
+            ("stream", Some(true.into())),
+            ("stream_options", Some(Value::from([("include_usage", true.into())]))),
+            ("max_tokens", limit.map(Value::from)),
+            ("n", self.choices()),
+            ("skip_special_tokens", Some(false.into())),
+            ("spaces_between_special_tokens", Some(false.into())),
+            ("add_special_tokens", Some((self.keeps_bos == Some(false) || self.bos.is_none()).into())),
+            ("structured_outputs", outputs.map(|output| Value::from([output]))),
+            ("return_token_ids", self.token_ids.then(|| true.into())),
+        ];
+        with(self.sampling(Engine::Vllm), members)
     }
 
     fn sglang(&self, prompt: &str) -> Object {
-        let mut sampling = self.sampling(Engine::Sglang);
         let tag = match self.constraint {
             Some(Constraint::StructuralTag(tag)) => Some(tag.to_string().into()),
             _ => None,
         };
-        extend(
-            &mut sampling,
-            [
-                // Its own default is 128 tokens; null means all that is left.
-                ("max_new_tokens", Some(self.request.limit.map_or(Value::Null, Value::from))),
-                ("n", self.choices()),
-                ("skip_special_tokens", Some(false.into())),
-                ("spaces_between_special_tokens", Some(false.into())),
-                ("structural_tag", tag),
-                ("json_schema", self.schema().map(|schema| schema.to_string().into())),
-            ],
-        );
-        let mut body = Object::new();
-        let sampling = Value::Object(sampling);
-        extend(
-            &mut body,
-            [("text", Some(prompt.into())), ("sampling_params", Some(sampling)), ("stream", Some(true.into()))],
-        );
-        body
+        let members = [
+            // Its own default is 128 tokens; null means all that is left.
+            ("max_new_tokens", Some(self.request.limit.map_or(Value::Null, Value::from))),
+            ("n", self.choices()),
+            ("skip_special_tokens", Some(false.into())),
+            ("spaces_between_special_tokens", Some(false.into())),
+            ("structural_tag", tag),
+            ("json_schema", self.schema().map(|schema| schema.to_string().into())),
+        ];
+        let sampling = with(self.sampling(Engine::Sglang), members);
+        let members = [("text", prompt.into()), ("sampling_params", Value::Object(sampling)), ("stream", true.into())];
+        with(Object::new(), members.map(|(name, value)| (name, Some(value))))
     }
 
     fn tgi(&self, prompt: &str) -> Object {
@@ -233,50 +216,40 @@ impl Order<'_> {
             parameters.shift_remove("top_p");
         }
         let grammar = self.schema().map(|schema| Value::from([("type", "json".into()), ("value", schema)]));
-        extend(
-            &mut parameters,
-            [
-                ("do_sample", Some((!is_greedy).into())),
-                ("max_new_tokens", self.request.limit.map(Value::from)),
-                ("details", Some(true.into())),
-                ("grammar", grammar),
-            ],
-        );
-        let mut body = Object::new();
-        extend(&mut body, [("inputs", Some(prompt.into())), ("parameters", Some(Value::Object(parameters)))]);
-        body
+        let members = [
+            ("do_sample", Some((!is_greedy).into())),
+            ("max_new_tokens", self.request.limit.map(Value::from)),
+            ("details", Some(true.into())),
+            ("grammar", grammar),
+        ];
+        let parameters = Value::Object(with(parameters, members));
+        with(Object::new(), [("inputs", Some(prompt.into())), ("parameters", Some(parameters))])
     }
 
     fn ollama(&self, prompt: &str, facts: &Facts) -> Object {
-        let mut options = self.sampling(Engine::Ollama);
-        extend(&mut options, [("num_predict", self.request.limit.map(Value::from))]);
+        let options = with(self.sampling(Engine::Ollama), [("num_predict", self.request.limit.map(Value::from))]);
         let format = match &self.request.format {
             Format::Text => None,
             Format::Object => Some("json".into()),
             Format::Schema(schema) => Some(schema.clone()),
         };
-        let mut body = Object::new();
-        extend(
-            &mut body,
-            [
-                ("model", facts.model.as_deref().map(Value::from)),
-                ("prompt", Some(prompt.into())),
-                ("raw", Some(true.into())),
-                ("stream", Some(true.into())),
-                // Otherwise it splits off the reasoning of a thinking model, even in raw mode.
-                ("think", Some(false.into())),
-                // Otherwise it silently truncates a long prompt.
-                ("truncate", Some(false.into())),
-                ("shift", Some(false.into())),
-                ("format", format),
-                ("options", Some(Value::Object(options))),
-            ],
-        );
-        body
+        let members = [
+            ("model", facts.model.as_deref().map(Value::from)),
+            ("prompt", Some(prompt.into())),
+            ("raw", Some(true.into())),
+            ("stream", Some(true.into())),
+            // Otherwise it splits off the reasoning of a thinking model, even in raw mode.
+            ("think", Some(false.into())),
+            // Otherwise it silently truncates a long prompt.
+            ("truncate", Some(false.into())),
+            ("shift", Some(false.into())),
+            ("format", format),
+            ("options", Some(Value::Object(options))),
+        ];
+        with(Object::new(), members)
     }
 
     fn open_ai(&self, prompt: &str, facts: &Facts) -> Object {
-        let mut body = self.sampling(Engine::OpenAi);
         let format = match &self.request.format {
             Format::Text => None,
             Format::Object => Some(Value::from([("type", "json_object".into())])),
@@ -285,19 +258,16 @@ impl Order<'_> {
                 Some(Value::from([("type", "json_schema".into()), ("json_schema", own)]))
             }
         };
-        extend(
-            &mut body,
-            [
-                ("model", facts.model.as_deref().map(Value::from)),
-                ("prompt", Some(prompt.into())),
-                ("stream", Some(true.into())),
-                ("stream_options", Some(Value::from([("include_usage", true.into())]))),
-                ("max_tokens", self.request.limit.map(Value::from)),
-                ("n", self.choices()),
-                ("response_format", format),
-            ],
-        );
-        body
+        let members = [
+            ("model", facts.model.as_deref().map(Value::from)),
+            ("prompt", Some(prompt.into())),
+            ("stream", Some(true.into())),
+            ("stream_options", Some(Value::from([("include_usage", true.into())]))),
+            ("max_tokens", self.request.limit.map(Value::from)),
+            ("n", self.choices()),
+            ("response_format", format),
+        ];
+        with(self.sampling(Engine::OpenAi), members)
     }
 
     /// The JSON schema of the content.
@@ -310,8 +280,10 @@ impl Order<'_> {
     }
 }
 
-fn extend<const N: usize>(body: &mut Object, entries: [(&str, Option<Value>); N]) {
-    body.extend(entries.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+/// A body with these members, except those without a value.
+fn with<const N: usize>(mut body: Object, members: [(&str, Option<Value>); N]) -> Object {
+    body.extend(members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    body
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use backchat_chat::source::Source;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
 use backchat_core::json::{self, Value};
 use backchat_derive::derive::{self, Derivation, Options, Remedy, Status};
-use backchat_derive::targets::{TARGETS, Target};
+use backchat_derive::targets::Target;
 use backchat_parser::template::Template;
 use backchat_parser::template::source::write_into;
 use backchat_probe::diff::unified;
@@ -132,17 +132,13 @@ impl Derive {
             ("--samples", self.samples.is_some()),
             ("--replay", replay),
         ];
-        match options.iter().find(|(_, given)| *given) {
-            Some((option, _)) => {
-                let given = match self.sources.len() {
-                    1 => "a folder of them".to_owned(),
-                    count => count.to_string(),
-                };
-                let message = format!("`{option}` takes one source, not {given}");
-                Err(Diagnostic::error("several-sources", message).help("run it once per source"))
-            }
-            None => Ok(()),
-        }
+        let Some((option, _)) = options.iter().find(|(_, given)| *given) else { return Ok(()) };
+        let given = match self.sources.len() {
+            1 => "a folder of them".to_owned(),
+            count => count.to_string(),
+        };
+        let message = format!("`{option}` takes one source, not {given}");
+        Err(Diagnostic::error("several-sources", message).help("run it once per source"))
     }
 
     fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
@@ -176,20 +172,13 @@ impl Derive {
                 out.write_all(derivation.explain(&source.file).as_bytes())?;
                 let is_new = existing(&self.source) != derivation.response_template;
                 if derivation.status == Status::Proved && is_new && config_beside(&self.source).is_ok() {
-                    self.next(global, &self.again(&["--write"]), "");
+                    tell!(global, "Next: {}", self.again(&["--write"]));
                 }
             }
             OutputFormat::Text => self.deliver(&derivation, &mut out, global)?,
         }
         out.flush()?;
         Ok(ExitCode::from(exit_code(derivation.status)))
-    }
-
-    /// One of several sources, opened, and the options for it.
-    fn open_one(&self, source: &str) -> Result<(Source, Options), Failure> {
-        let opened = self.source_of(source)?;
-        let options = self.options(&opened)?;
-        Ok((opened, options))
     }
 
     /// A source, with the special tokens of the files next to it.
@@ -241,15 +230,15 @@ impl Derive {
     /// The command that follows a proved draft.
     fn after_success(&self, global: &Global) {
         if self.write {
-            self.next(global, &self.again(&["--explain"]), ", for the pull request");
+            tell!(global, "Next: {}, for the pull request", self.again(&["--explain"]));
         } else if let Some(file) = &self.output {
-            self.next(global, &format!("backchat lint {}", shell_word(file)), "");
+            tell!(global, "Next: backchat lint {}", shell_word(file));
         } else if self.source == "-" {
             // A pipe cannot be read a second time.
         } else if config_beside(&self.source).is_ok() {
-            self.next(global, &self.again(&["--write"]), "");
+            tell!(global, "Next: {}", self.again(&["--write"]));
         } else {
-            self.next(global, &self.again(&["-o", "response_template.json"]), "");
+            tell!(global, "Next: {}", self.again(&["-o", "response_template.json"]));
         }
     }
 
@@ -260,11 +249,12 @@ impl Derive {
         }
         if derivation.remedy() == Some(&Remedy::NoTarget) {
             let free = Self { target: Vec::new(), ..self.clone() };
-            return self.next(global, &free.again(&[]), ", which is proved");
+            tell!(global, "Next: {}, which is proved", free.again(&[]));
+            return;
         }
         let has_failed = !derivation.verdict.failures.is_empty() || !derivation.explained.departures.is_empty();
         let look = if cfg!(feature = "tui") && has_failed { "--replay" } else { "--explain" };
-        self.next(global, &self.again(&[look]), ", to see what it does not read");
+        tell!(global, "Next: {}, to see what it does not read", self.again(&[look]));
     }
 
     /// Opens the misread conversations and samples in the workbench.
@@ -320,10 +310,6 @@ impl Derive {
         words.join(" ")
     }
 
-    fn next(&self, global: &Global, command: &str, why: &str) {
-        tell!(global, "Next: {command}{why}");
-    }
-
     /// The short report on standard error.
     fn report(&self, derivation: &Derivation, known: Option<&Value>, global: &Global) {
         if global.is_quiet() && derivation.status == Status::Proved {
@@ -343,11 +329,8 @@ impl Derive {
 }
 
 fn target_help() -> String {
-    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    format!(
-        "Restrict the draft to what this reader accepts, including its name for reasoning: {}; repeatable",
-        names.join(", ")
-    )
+    let names = known_values::target_names();
+    format!("Restrict the draft to what this reader accepts, including its name for reasoning: {names}; repeatable")
 }
 
 /// The failing conversations and the unexplained samples.
@@ -412,8 +395,5 @@ fn config_beside(source: &str) -> Result<String, Failure> {
 /// The lines in which two templates differ, as a diff.
 fn differences(known: &Value, draft: &Value) -> Vec<String> {
     let (a, b) = (known.to_pretty("  "), draft.to_pretty("  "));
-    if a == b {
-        return Vec::new();
-    }
     unified(&a, &b, 0, None).lines().filter(|line| !line.starts_with(['@', '\\'])).map(str::to_owned).collect()
 }

@@ -106,10 +106,8 @@ fn is_model(folder: &Path) -> bool {
 }
 
 fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    let mut entries: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        entries.push(entry?.path());
-    }
+    let entries = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut entries: Vec<PathBuf> = entries.collect::<io::Result<_>>()?;
     entries.sort();
     for path in entries {
         let is_template = path.extension().is_some_and(|end| end == "jinja" || end == "gguf");
@@ -146,8 +144,9 @@ pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Glo
     let mut worst = 0;
     let derive = |item: &ChatSource| {
         let began = Instant::now();
-        let (derivation, took, page) = match command.open_one(&item.source) {
-            Ok((opened, options)) => {
+        let opened = command.source_of(&item.source).and_then(|opened| Ok((command.options(&opened)?, opened)));
+        let (derivation, took, page) = match opened {
+            Ok((options, opened)) => {
                 let derivation = derive::derive(&opened.template, &options).with_tokens_of(&opened);
                 let took = began.elapsed();
                 let playground = command.page.playground(Some(&item.place))?;

@@ -11,9 +11,9 @@ use super::ids::Ids;
 use super::output::{Beginning, Piece};
 use super::row::{Keeping, Row};
 use super::row_error::RowError;
+use crate::cli::cache::Tokenizers;
 use crate::cli::input;
 use crate::cli::rows::{Line, Outcome};
-use crate::cli::tokenizers::Tokenizers;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_legacy::schema::source::TemplateOrSchema;
@@ -292,7 +292,7 @@ impl<'a> Answerer<'a> {
         let make = || {
             let tokens = self.asked.ids.tokenizers.read(name, input::tokens);
             let tokens = tokens.map_err(|problem| RowError::load(format!("`tokenizer`: {problem}")))?;
-            TokenTemplate::new(template, &tokens, policy).map_err(|error| RowError::load(error.to_string()))
+            TokenTemplate::new(template, &tokens, policy).map_err(RowError::load)
         };
         remembered(&mut self.token_templates, (carried, name.clone(), policy), make)
     }
@@ -337,14 +337,13 @@ fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
             .map_err(|found| RowError::load(said(&found))),
         carried => Template::from_value(carried)
             .map(|loaded| TemplateOrSchema::Template(loaded.template))
-            .map_err(|error| RowError::load(error.to_string())),
+            .map_err(RowError::load),
     }
 }
 
 /// The tools as the parser takes them.
 pub fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
-    let wrong = |reason: backchat_parser::parser::ToolsError| RowError::new("prefix", reason.to_string());
-    given.map(|tools| Tools::new(tools).map(Arc::new).map_err(wrong)).transpose()
+    given.map(Tools::new).transpose().map(|tools| tools.map(Arc::new)).map_err(|error| RowError::new("prefix", error))
 }
 
 /// A parser with the options of the command line.
@@ -359,7 +358,7 @@ pub fn begin(
     let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
     let options = options.reasoning(reasoning).tools_off(tools_off).recover(recover).validate(validate);
     let options = options.grow_calls(asked.grows_calls).keep_text(asked.spans);
-    beginning.parser(options).map_err(|error| RowError::new("prefix", error.to_string()))
+    beginning.parser(options).map_err(|error| RowError::new("prefix", error))
 }
 
 /// Parses an output piece by piece.
@@ -368,7 +367,7 @@ pub fn parse<'p>(
     pieces: impl Iterator<Item = Piece<'p>>,
     mut recording: Option<&mut Recording>,
 ) -> Result<Finished, RowError> {
-    let at = |stage: &'static str| move |error: ParseError| RowError::new(stage, error.to_string());
+    let at = |stage| move |error: ParseError| RowError::new(stage, error);
     if let Some(recording) = recording.as_deref_mut() {
         recording.begin(&parser);
     }
@@ -410,25 +409,18 @@ pub fn complete(
     match done {
         Ok(finished) => {
             answer.insert("message", Value::Object(finished.message));
-            if !finished.missing.is_empty() {
-                let missing = finished.missing.into_iter().map(Value::String).collect();
-                answer.insert("missing", Value::List(missing));
-            }
-            let (malformed, notes) = (finished.malformed, finished.notes);
-            if !malformed.is_empty() {
-                let listed = malformed.iter().map(Malformed::to_value);
-                answer.insert("malformed", Value::List(listed.collect()));
-            }
-            if !finished.problems.is_empty() {
-                let listed = finished.problems.iter().map(|problem| match text {
-                    Some(text) => problem.to_value_in(text, finished.prefix_length),
-                    None => Problem::to_value(problem),
-                });
-                answer.insert("problems", Value::List(listed.collect()));
-            }
-            if !notes.is_empty() {
-                let listed = notes.into_iter().map(Value::String).collect();
-                answer.insert("notes", Value::List(listed));
+            let problem = |problem: &Problem| match text {
+                Some(text) => problem.to_value_in(text, finished.prefix_length),
+                None => problem.to_value(),
+            };
+            let lists = [
+                ("missing", finished.missing.into_iter().map(Value::String).collect()),
+                ("malformed", finished.malformed.iter().map(Malformed::to_value).collect()),
+                ("problems", finished.problems.iter().map(problem).collect::<Vec<_>>()),
+                ("notes", finished.notes.into_iter().map(Value::String).collect()),
+            ];
+            for (key, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+                answer.insert(key, Value::List(list));
             }
         }
         Err(error) => {

@@ -21,9 +21,9 @@ use self::output::{Beginning, Piece};
 use self::row::Keeping;
 use self::row_error::RowError;
 use super::arriving::Arriving;
+use super::cache::Tokenizers;
 use super::known_values::{Names, one_of, recover};
 use super::rows::Tally;
-use super::tokenizers::Tokenizers;
 use super::{Failure, Global, input, note, rows, token_ids};
 use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_core::json::Value;
@@ -194,10 +194,7 @@ impl Parse {
             None => return Ok(ExitCode::from(2)),
         };
         let prefix = asked.prefix.as_deref().unwrap_or("");
-        let given = match &self.tokenizer {
-            Some(tokenizer) => Some(self.given_ids(template, tokenizer, path)?),
-            None => None,
-        };
+        let given = self.tokenizer.as_ref().map(|name| self.given_ids(template, name, path)).transpose()?;
         let beginning = match &given {
             None => Beginning::Text { template, prefix },
             Some(GivenIds { tokens, prompt_ids: Some(prompt_ids), .. }) => Beginning::Ids { tokens, prompt_ids },
@@ -251,6 +248,16 @@ impl Parse {
         let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
         let is_good = done.as_ref().is_ok_and(is_whole) && (is_clean || !self.strict);
         Ok(ExitCode::from(u8::from(!is_good)))
+    }
+
+    /// The values of `--tokenizer` and the files of ids.
+    fn given_ids(&self, template: &Template, tokenizer: &str, path: &str) -> Result<GivenIds, Failure> {
+        let tokens = Arc::new(input::tokens(tokenizer)?);
+        let tokens = TokenTemplate::new(template, &tokens, self.policy).map_err(|error| {
+            Diagnostic::error("marker-in-pattern", error.to_string()).help("use `--policy either` to match text")
+        })?;
+        let prompt_ids = self.prompt_ids.as_deref().map(token_ids::of_file).transpose()?;
+        Ok(GivenIds { tokens, prompt_ids, ids: token_ids::of_file(path)? })
     }
 
     /// Warns about missing inputs that matter.
@@ -308,18 +315,6 @@ impl GivenIds {
         let all = self.tokens.tokens().decode(&[prompt_ids, &self.ids].concat());
         // A character that begins in the prompt belongs to the answer.
         all.strip_prefix(prompt.trim_end_matches('\u{fffd}')).unwrap_or(&all).to_owned()
-    }
-}
-
-impl Parse {
-    /// The values of `--tokenizer` and the files of ids.
-    fn given_ids(&self, template: &Template, tokenizer: &str, path: &str) -> Result<GivenIds, Failure> {
-        let tokens = Arc::new(input::tokens(tokenizer)?);
-        let tokens = TokenTemplate::new(template, &tokens, self.policy).map_err(|error| {
-            Diagnostic::error("marker-in-pattern", error.to_string()).help("use `--policy either` to match text")
-        })?;
-        let prompt_ids = self.prompt_ids.as_deref().map(token_ids::of_file).transpose()?;
-        Ok(GivenIds { tokens, prompt_ids, ids: token_ids::of_file(path)? })
     }
 }
 

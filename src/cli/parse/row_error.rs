@@ -14,11 +14,11 @@ pub struct RowError {
 }
 
 impl RowError {
-    pub fn new(stage: &'static str, message: impl Into<String>) -> Self {
-        Self { stage, message: message.into(), node: None }
+    pub fn new(stage: &'static str, message: impl ToString) -> Self {
+        Self { stage, message: message.to_string(), node: None }
     }
 
-    pub fn load(message: impl Into<String>) -> Self {
+    pub fn load(message: impl ToString) -> Self {
         Self::new("load", message)
     }
 

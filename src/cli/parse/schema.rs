@@ -26,16 +26,12 @@ pub fn check(asked: &Asked, global: &Global) -> Result<(), Failure> {
 }
 
 pub fn one(schema: &Schema, text: &str, path: &str, global: &Global) -> Result<ExitCode, Failure> {
-    let message = schema.parse(text).map_err(|error| {
-        let id = error.kind.name();
-        Diagnostic::error(id, format!("the schema's node {error}"))
-            .at(Place::file(input::name(path)))
-            .help("transformers would raise an error here; the node is given by its path in the schema")
-    });
-    let message = match message {
+    let message = match schema.parse(text) {
         Ok(message) => message,
-        Err(diagnostic) => {
-            Failure::from(diagnostic).report(global);
+        Err(error) => {
+            let problem = Diagnostic::error(error.kind.name(), format!("the schema's node {error}"));
+            let help = "transformers would raise an error here; the node is given by its path in the schema";
+            Failure::from(problem.at(Place::file(input::name(path))).help(help)).report(global);
             return Ok(ExitCode::from(1));
         }
     };

@@ -6,7 +6,7 @@ use super::answer::{Asked, Recording, complete};
 use super::output::Piece;
 use super::row_error::RowError;
 use backchat_core::json::{Object, Value};
-use backchat_parser::parser::{Chunks, Event, Finished, IdSpans, ParseError, Parser};
+use backchat_parser::parser::{Chunks, Event, Finished, IdSpans, Parser};
 
 /// Parses a text feed by feed and writes one object: events first, then the result.
 pub fn parse<'p>(
@@ -74,7 +74,7 @@ fn read<'p>(
         events.clear();
         let mut found = Vec::new();
         if let Err(error) = feed.feed(&mut parser, &mut |event| found.push(event.to_owned())) {
-            return Ok(Err(failed("feed", &error)));
+            return Ok(Err(RowError::new("feed", error)));
         }
         found.iter().for_each(|event| add(&mut events, event, recording, parser.id_spans()));
         out.write_all(if number > 0 { b", [" } else { b"[" })?;
@@ -88,13 +88,13 @@ fn read<'p>(
     if recording.spans && parser.id_spans().is_some() {
         match parser.end_tokens() {
             Ok(found) => found.iter().for_each(|event| add(&mut events, event, recording, parser.id_spans())),
-            Err(error) => return Ok(Err(failed("finalize", &error))),
+            Err(error) => return Ok(Err(RowError::new("finalize", error))),
         }
     }
     let ids = parser.id_spans().cloned();
     Ok(match parser.finish_into(&mut |event| add(&mut events, &event.to_owned(), recording, ids.as_ref())) {
         Ok(finished) => Ok((finished, events)),
-        Err(error) => Err(failed("finalize", &error)),
+        Err(error) => Err(RowError::new("finalize", error)),
     })
 }
 
@@ -109,8 +109,4 @@ fn add(list: &mut String, event: &Event, recording: &mut Recording, ids: Option<
         value.write_to(list);
     }
     recording.keep(event.borrowed());
-}
-
-fn failed(stage: &'static str, error: &ParseError) -> RowError {
-    RowError::new(stage, error.to_string())
 }

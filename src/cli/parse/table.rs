@@ -7,7 +7,7 @@ use super::output::Piece;
 use super::row_error::RowError;
 use super::show::{BAD, KEY, Pen, QUIET, STEP, STRING, excerpt, shortened, tail};
 use backchat_core::diagnostic::escape;
-use backchat_parser::parser::{EventRef, Finished, Held, ParseError, Parser, ProblemKind, Span};
+use backchat_parser::parser::{EventRef, Finished, Held, Parser, ProblemKind, Span};
 use backchat_parser::template::Template;
 
 /// Parses a text feed by feed and writes each feed, its events, and the held text after it.
@@ -38,7 +38,6 @@ pub fn parse<'p>(
         table.event(event.borrowed());
         recording.keep(event.borrowed());
     }
-    let failed = |stage, error: &ParseError| Ok(Err(RowError::new(stage, error.to_string())));
     for (number, feed) in feeds.enumerate() {
         table.step(&format!("feed {}", number + 1), &excerpt(&feed.shown()));
         let fed = feed.feed(&mut parser, &mut |event| {
@@ -50,12 +49,12 @@ pub fn parse<'p>(
         }
         table.flush(out)?;
         if let Err(error) = fed {
-            return failed("feed", &error);
+            return Ok(Err(RowError::new("feed", error)));
         }
     }
     let finished = match parser.finish() {
         Ok(finished) => finished,
-        Err(error) => return failed("finalize", &error),
+        Err(error) => return Ok(Err(RowError::new("finalize", error))),
     };
     table.step("end", "");
     for event in &finished.events {
@@ -162,7 +161,7 @@ mod tests {
         let mut out = Vec::new();
         let (prefix, asked) = ("<user>Hi<bot><t>", Asked::default());
         let parser = Parser::new(&template, prefix, backchat_parser::parser::Options::default());
-        let parser = parser.map_err(|error| RowError::new("prefix", error.to_string()));
+        let parser = parser.map_err(|error| RowError::new("prefix", error));
         let feeds = feeds.into_iter().map(|feed| Piece::Text(feed.into()));
         parse(&template, (parser, prefix), feeds, &asked, &mut recording, &mut out, false).unwrap().unwrap();
         assert!(recording.feeds.is_empty() && recording.initial.is_empty(), "nothing is kept");

@@ -85,32 +85,16 @@ pub struct Exchange {
     /// Completes when the server's grace period is over.
     cut: Pin<Box<OwnedNotified>>,
     out: String,
-    status: &'static str,
-    outcome: Outcome,
     is_recorded: bool,
-}
-
-/// An exchange whose prompt is ready.
-struct Begun {
-    exchange: Exchange,
-    request: ChatRequest,
-    prepared: Prepared,
-    guard: OpenStream,
 }
 
 pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoing>, ApiError> {
     let begun = begin(&server, body).await.inspect_err(|error| server.count_refused(error))?;
-    let Begun { mut exchange, request, prepared, guard } = begun;
+    let (mut exchange, request, prepared, guard) = begun;
     let facts = server.facts().await;
-    let first = match exchange.connect(&request, &prepared, &facts).await {
-        Ok(()) => exchange.first().await,
-        Err(failed) => Err(failed),
-    };
+    exchange.connect(&request, &prepared, &facts).await.map_err(|failed| exchange.fail(failed))?;
     drop((request, prepared));
-    if let Err(failed) = first {
-        exchange.close(failed.outcome, status_name(failed.error.status));
-        return Err(failed.error);
-    }
+    exchange.first().await.map_err(|failed| exchange.fail(failed))?;
     if exchange.streams {
         let outlet = Outlet::default();
         let work = exchange.stream(outlet.clone(), guard);
@@ -122,7 +106,7 @@ pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoi
 }
 
 /// Reads and checks a request, and renders its prompt.
-async fn begin(server: &Rc<Server>, body: Bytes) -> Result<Begun, ApiError> {
+async fn begin(server: &Rc<Server>, body: Bytes) -> Result<(Exchange, ChatRequest, Prepared, OpenStream), ApiError> {
     let began = Instant::now();
     let request = ChatRequest::read(&body)?;
     let (options, model_name) = (&server.options, &server.model_name);
@@ -149,7 +133,7 @@ async fn begin(server: &Rc<Server>, body: Bytes) -> Result<Begun, ApiError> {
     let (request, prepared) = prepared.await.map_err(|_| ApiError::new(500, "the prompt could not be prepared"))?;
     let prepared = prepared?;
     let exchange = Exchange::new(Rc::clone(server), &request, &prepared, began)?;
-    Ok(Begun { exchange, request, prepared, guard })
+    Ok((exchange, request, prepared, guard))
 }
 
 /// Counts an answer as open as long as it lives.
@@ -229,8 +213,6 @@ impl Exchange {
             limit: server.options.timeout_first,
             cut: Box::pin(Arc::clone(&server.cut).notified_owned()),
             out,
-            status: "cancelled",
-            outcome: Outcome::Cancelled,
             is_recorded: false,
             server,
         })
@@ -274,11 +256,8 @@ impl Exchange {
     async fn first(&mut self) -> Result<(), Failed> {
         let limit = self.server.options.timeout_first;
         self.timer.as_mut().reset((self.began + limit).into());
-        let mut replies = Vec::new();
         loop {
-            let result = self.read(limit, &mut replies).await;
-            self.take(&mut replies)?;
-            result?;
+            self.read(limit).await?;
             if self.choices.iter().any(|choice| choice.has_ended || !choice.answer.text().is_empty()) {
                 break;
             }
@@ -298,8 +277,9 @@ impl Exchange {
         self.links.iter().all(|link| link.is_over)
     }
 
-    /// Reads available data from any link.
-    async fn read(&mut self, limit: Duration, replies: &mut Vec<Reply>) -> Result<(), Failed> {
+    /// Reads available data from any link, and applies what came before a failure.
+    async fn read(&mut self, limit: Duration) -> Result<(), Failed> {
+        let mut replies = Vec::new();
         if std::mem::replace(&mut self.limit, limit) != limit {
             self.timer.as_mut().reset((self.read_at + limit).into());
         }
@@ -344,13 +324,14 @@ impl Exchange {
         })
         .await;
         self.read_at = Instant::now();
+        self.take(replies)?;
         result
     }
 
-    /// Applies a reply of the engine to the answer.
-    fn take(&mut self, replies: &mut Vec<Reply>) -> Result<(), Failed> {
+    /// Applies replies of the engine to the answer.
+    fn take(&mut self, replies: Vec<Reply>) -> Result<(), Failed> {
         let after = milliseconds(self.read_at - self.began);
-        for reply in replies.drain(..) {
+        for reply in replies {
             let (choice, news) = match reply {
                 Reply::Choice(choice, news) => (choice, news),
                 Reply::Usage(usage) => {
@@ -410,10 +391,7 @@ impl Exchange {
             let message = "the engine ended the stream without a finish reason";
             return Err(Failed::new(Outcome::UpstreamClosed, 502, message));
         }
-        let mut replies = Vec::new();
-        let result = self.read(limit, &mut replies).await;
-        self.take(&mut replies)?;
-        match result {
+        match self.read(limit).await {
             // The answer is complete; only its count of tokens is missing.
             Err(_) if self.has_ended() => Ok(false),
             Err(failed) => Err(failed),
@@ -471,16 +449,7 @@ impl Exchange {
     }
 
     async fn whole(mut self) -> Result<Value, ApiError> {
-        loop {
-            match self.next().await {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(failed) => {
-                    self.close(failed.outcome, status_name(failed.error.status));
-                    return Err(failed.error);
-                }
-            }
-        }
+        while self.next().await.map_err(|failed| self.fail(failed))? {}
         self.close(Outcome::Complete, "200");
         let usage = self.count();
         let name = self.server.options.reasoning_field;
@@ -499,17 +468,21 @@ impl Exchange {
         Ok(answer)
     }
 
+    /// Closes a failed exchange; returns the error response.
+    fn fail(&mut self, failed: Failed) -> ApiError {
+        self.close(failed.outcome, status_name(failed.error.status));
+        failed.error
+    }
+
     /// Records the exchange and counts it, once.
     fn close(&mut self, outcome: Outcome, status: &'static str) {
         self.links.clear();
-        self.outcome = outcome;
-        self.status = status;
         if std::mem::replace(&mut self.is_recorded, true) {
             return;
         }
         let count = self.count();
         let mut metrics = self.server.metrics.borrow_mut();
-        Metrics::count(&mut metrics.requests, self.status);
+        Metrics::count(&mut metrics.requests, status);
         metrics.total.add(self.began.elapsed());
         if let Some(usage) = count {
             metrics.prompt_tokens = metrics.prompt_tokens.saturating_add(usage.prompt);
@@ -546,7 +519,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.close(self.outcome, self.status);
+        self.close(Outcome::Cancelled, "cancelled");
     }
 }
 

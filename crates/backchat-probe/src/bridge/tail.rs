@@ -123,8 +123,10 @@ impl Tail {
             check_after_stop(conversation.sample.sampled_ids, is_stop, &format!(" `{usual}`"))?;
         }
         let at = |place: usize, closes: bool| Ok(Join { place: self.start + place, closes });
-        let has_stop = turn.stops.iter().any(|stop| answer.last_marker.as_ref() == Some(stop))
-            || turn.stops.iter().any(|stop| answer.text.trim_end().ends_with(stop.as_str()));
+        let ends_with = |stop: &String| {
+            answer.last_marker.as_ref() == Some(stop) || answer.text.trim_end().ends_with(stop.as_str())
+        };
+        let has_stop = turn.stops.iter().any(ends_with);
         if let Some(field) = &answer.open {
             return Err(Refused::new(Refusal::Unfinished, format!("the sample ends inside `{field}`")));
         }

@@ -94,21 +94,17 @@ impl Builder<'_> {
                 self.offset("reasoning", place);
             }
             Kind::Name | Kind::Id => {
-                self.assistant(step);
                 self.begin_call(kind, step);
-                let key = if kind == Kind::Id { "id" } else { "name" };
                 if let Some(call) = self.call() {
-                    match (key, call.get_mut("function")) {
-                        ("name", Some(Value::Object(function))) => {
-                            function.insert_at(0, "name", text.into());
-                        }
-                        _ => drop(call.insert(key, text.into())),
+                    match (kind, call.get_mut("function")) {
+                        (Kind::Id, _) => drop(call.insert("id", text.into())),
+                        (_, Some(Value::Object(function))) => drop(function.insert_at(0, "name", text.into())),
+                        _ => drop(call.insert("name", text.into())),
                     }
                 }
                 self.offset("call", place);
             }
             Kind::Arguments | Kind::ArgumentsText => {
-                self.assistant(step);
                 self.begin_call(kind, step);
                 let value = match read_or_null(slot) {
                     Value::String(text) => read_or_null(&text),
@@ -120,7 +116,6 @@ impl Builder<'_> {
                 self.extend_call(place.1);
             }
             Kind::Key => {
-                self.assistant(step);
                 self.begin_call(kind, step);
                 self.key = Some(text);
                 self.extend_call(place.1);
@@ -200,6 +195,7 @@ impl Builder<'_> {
     }
 
     fn begin_call(&mut self, kind: Kind, step: Step) {
+        self.assistant(step);
         let is_taken = self.call().is_none_or(|call| match kind {
             Kind::Id => call.contains_key("id"),
             Kind::Name => call.get("function").is_some_and(|function| function.get("name").is_some()),
@@ -231,10 +227,8 @@ impl Builder<'_> {
         let Value::String(text) = &value else { return value };
         let name = self.call().and_then(|call| call.get("function")?.get("name")).cloned();
         let tools = self.definitions();
-        let tool = tools
-            .iter()
-            .map(|tool| tool.get("function").unwrap_or(tool))
-            .find(|tool| name.is_some() && tool.get("name") == name.as_ref());
+        let mut functions = tools.iter().map(|tool| tool.get("function").unwrap_or(tool));
+        let tool = functions.find(|tool| name.is_some() && tool.get("name") == name.as_ref());
         let schema = tool.and_then(|tool| tool.get("parameters")?.get("properties")?.get(key)?.get("type"));
         if schema.and_then(Value::as_str) == Some("string") {
             return value;
@@ -284,10 +278,8 @@ impl Builder<'_> {
             Kind::ToolName => {
                 let schema = Value::from([("type", "object".into()), ("properties", Value::Object(Object::new()))]);
                 let function = Value::from([("name", text.into()), ("parameters", schema)]);
-                self.tools.push(Object::from_iter([
-                    ("type".to_owned(), "function".into()),
-                    ("function".to_owned(), function),
-                ]));
+                let entries = [("type".to_owned(), "function".into()), ("function".to_owned(), function)];
+                self.tools.push(Object::from_iter(entries));
                 self.describe(Kind::ToolDescription);
             }
             Kind::ToolDescription | Kind::ParameterDescription if self.frames.leading.contains(&kind) => {
@@ -322,28 +314,21 @@ impl Builder<'_> {
             return;
         }
         let Some(schema) = function.get_mut("parameters").and_then(entries_mut) else { return };
-        let mut required = None;
-        if let Some(properties) = schema.get_mut("properties").and_then(entries_mut) {
-            match kind {
-                Kind::Parameter(index) => {
-                    let specification = PARAMETERS.get(usize::from(index)).copied().unwrap_or(("string", true, false));
-                    required = specification.2.then(|| text.clone());
-                    self.parameter = Some(text.clone());
-                    properties.insert(text, Value::from([("type", specification.0.into())]));
-                }
-                _ => {
-                    let property = self.parameter.as_ref().and_then(|name| properties.get_mut(name));
-                    if let Some(property) = property.and_then(entries_mut) {
-                        property.insert("description", text.into());
-                    }
-                }
+        let Some(properties) = schema.get_mut("properties").and_then(entries_mut) else { return };
+        let Kind::Parameter(index) = kind else {
+            let property = self.parameter.as_ref().and_then(|name| properties.get_mut(name));
+            if let Some(property) = property.and_then(entries_mut) {
+                property.insert("description", text.into());
             }
-        }
-        if let Some(required) = required {
-            let list = schema.entry("required").or_insert_with(|| Value::List(Vec::new()));
-            if let Value::List(list) = list {
-                list.push(required.into());
-            }
+            return;
+        };
+        let (kind, _, is_required) = PARAMETERS.get(usize::from(index)).copied().unwrap_or(("string", true, false));
+        self.parameter = Some(text.clone());
+        properties.insert(text.clone(), Value::from([("type", kind.into())]));
+        if is_required
+            && let Value::List(required) = schema.entry("required").or_insert_with(|| Value::List(Vec::new()))
+        {
+            required.push(text.into());
         }
     }
 

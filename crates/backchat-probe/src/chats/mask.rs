@@ -98,13 +98,13 @@ pub(crate) fn mask_with(renderer: &Renderer<'_>, context: &Object) -> Result<Mas
     let mut headers = Vec::new();
     let mut parts = Vec::new();
     for index in work.answering() {
-        for turn in work.turn(index) {
-            spans.push((turn.start, turn.end));
-            headers.push((work.end_before(turn.start), turn.start));
-            parts.extend(turn.parts);
+        for (span, own) in work.turn(index) {
+            spans.push(span);
+            headers.push((work.end_before(span.0), span.0));
+            parts.extend(own);
         }
     }
-    let Work { problems, .. } = work;
+    let problems = work.problems;
     let to_points = super::text::CodePoints::new(&rendered.text);
     for (start, end) in spans.iter_mut().chain(&mut headers) {
         (*start, *end) = (to_points.of_byte(*start), to_points.of_byte(*end));
@@ -113,12 +113,6 @@ pub(crate) fn mask_with(renderer: &Renderer<'_>, context: &Object) -> Result<Mas
         (part.start, part.end) = (to_points.of_byte(part.start), to_points.of_byte(part.end));
     }
     Ok(Masked { text: rendered.text, spans, headers, parts, tags: rendered.assistant_spans, problems })
-}
-
-struct MaskedTurn {
-    start: usize,
-    end: usize,
-    parts: Vec<PartSpan>,
 }
 
 /// The end of a turn.
@@ -336,8 +330,9 @@ impl<'w> Work<'w> {
         bos.and_then(|bos| render.strip_prefix(bos)).unwrap_or(render)
     }
 
-    /// The spans of one answer, in bytes of the real render: several if the template writes a result between its parts.
-    fn turn(&self, index: usize) -> Vec<MaskedTurn> {
+    /// The spans of one answer, in bytes of the real render, with their parts: several if the template writes a result in
+    /// between.
+    fn turn(&self, index: usize) -> Vec<((usize, usize), Vec<PartSpan>)> {
         let mut runs: Vec<Vec<&Hit>> = vec![Vec::new()];
         let mut known: Vec<usize> = Vec::new();
         for hit in &self.hits {
@@ -354,9 +349,8 @@ impl<'w> Work<'w> {
             let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
             let start = if turns.is_empty() { self.start(index, first) } else { first.real.0 };
             let closing = self.closing(last);
-            let end = closing.hit.real.1 + self.stop(&closing);
-            let parts = self.parts(index, own, (start, end));
-            turns.push(MaskedTurn { start, end, parts });
+            let span = (start, closing.hit.real.1 + self.stop(&closing));
+            turns.push((span, self.parts(index, own, span)));
         }
         turns
     }

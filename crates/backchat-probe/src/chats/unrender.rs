@@ -73,12 +73,9 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             let switched = self.switched().iter().map(|(setting, frames)| self.read(&renderer, frames, setting, text));
             best = switched.into_iter().find(is_exact).unwrap_or(best);
         }
-        let mut unread = None;
-        if !is_exact(&best)
-            && let Some(frames) = self.frames.with_tools_unread()
-        {
-            unread = self.read(&renderer, &frames, &none, text).filter(|chat| chat.tools_text.is_some() && !chat.open);
-        }
+        let frames = if is_exact(&best) { None } else { self.frames.with_tools_unread() };
+        let unread = frames.and_then(|frames| self.read(&renderer, &frames, &none, text));
+        let unread = unread.filter(|chat| chat.tools_text.is_some() && !chat.open);
         let defined =
             [&unread, &best].into_iter().flatten().find_map(|chat| self.with_definitions(&renderer, chat, text));
         let has_tools = best.as_ref().is_some_and(|chat| chat.tools.is_some());

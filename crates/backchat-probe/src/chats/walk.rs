@@ -50,10 +50,8 @@ pub(crate) struct Walk<'w> {
     text: &'w str,
     /// Frames from which the end can be reached.
     items: Vec<PlacedFrame>,
-    /// The items that leave a state, from the end of the text to the start.
-    by_state: HashMap<State, Vec<usize>>,
-    /// For each entry of `by_state`, the best item from there on.
-    best: HashMap<State, Vec<usize>>,
+    /// The items that leave a state, from the end of the text to the start, each with the best item from there on.
+    by_state: HashMap<State, Vec<(usize, usize)>>,
     /// The markers that could end a text of this state, from the end to the start.
     markers: HashMap<State, Vec<usize>>,
     begins: Vec<usize>,
@@ -77,7 +75,6 @@ impl<'w> Walk<'w> {
             text,
             items: Vec::new(),
             by_state: HashMap::new(),
-            best: HashMap::new(),
             markers: HashMap::new(),
             begins: Vec::new(),
         };
@@ -153,11 +150,10 @@ impl<'w> Walk<'w> {
             self.begins.push(index);
             return;
         }
-        let before = self.best.get(&frame.from).and_then(|best| best.last()).copied();
-        // At equal cost a place further to the front goes first, and there a longer frame before a shorter one.
-        let better = before.is_none_or(|before| self.key(frame.from, index) <= self.key(frame.from, before));
-        self.by_state.entry(frame.from).or_default().push(index);
-        self.best.entry(frame.from).or_default().push(if better { index } else { before.unwrap_or(index) });
+        let best = self.by_state.get(&frame.from).and_then(|items| items.last()).map(|(_, best)| *best);
+        // At equal cost an earlier place goes first, and there a longer frame before a shorter one.
+        let best = best.filter(|best| self.key(frame.from, *best) < self.key(frame.from, index)).unwrap_or(index);
+        self.by_state.entry(frame.from).or_default().push((index, best));
     }
 
     /// The key that compares items that leave a state: the cost from there on, and of the markers before it.
@@ -190,29 +186,25 @@ impl<'w> Walk<'w> {
     }
 
     /// The frames that leave a state at or after a place, the last one first; none if nothing leaves the state.
-    fn leaving(&self, state: State, place: usize) -> &[usize] {
+    fn leaving(&self, state: State, place: usize) -> &[(usize, usize)] {
         let Some(list) = self.by_state.get(&state) else { return &[] };
-        let count = list.partition_point(|index| self.items.get(*index).is_some_and(|item| item.start >= place));
+        let count = list.partition_point(|(index, _)| self.items.get(*index).is_some_and(|item| item.start >= place));
         list.split_at(count).0
     }
 
     /// The best frame that leaves a state at or after a place, and the cost of the way through it.
     fn from(&self, state: State, place: usize) -> Option<(usize, i64)> {
-        let best = |place: usize| {
-            let last = self.leaving(state, place).len().checked_sub(1)?;
-            self.best.get(&state)?.get(last).copied()
-        };
         let paid = |index: usize| self.key(state, index) + PASSED_MARKER * self.markers_from(state, place);
         let at_once = self.at(state, place).map(|index| (index, paid(index) + EMPTY));
-        let later = best(place + 1).map(|index| (index, paid(index)));
+        let later = self.leaving(state, place + 1).last().map(|(_, best)| (*best, paid(*best)));
         // The longest of the frames at the place comes first, and a text that is not empty before one that is.
         later.into_iter().chain(at_once).min_by_key(|(_, cost)| *cost)
     }
 
     /// The frames that leave a state at a place.
     fn at(&self, state: State, place: usize) -> impl Iterator<Item = usize> {
-        let last = self.leaving(state, place).iter().rev();
-        last.copied().take_while(move |index| self.items.get(*index).is_some_and(|item| item.start == place))
+        let last = self.leaving(state, place).iter().rev().map(|(index, _)| *index);
+        last.take_while(move |index| self.items.get(*index).is_some_and(|item| item.start == place))
     }
 
     /// The possible successors of an item, the best first.
@@ -227,7 +219,7 @@ impl<'w> Walk<'w> {
         let Some((best, _)) = self.from(frame.to, item.end) else { return Vec::new() };
         let near = self.leaving(frame.to, item.end).iter().rev().take(most * 2);
         let mut next = vec![best];
-        next.extend(near.copied().filter(|index| *index != best));
+        next.extend(near.map(|(index, _)| *index).filter(|index| *index != best));
         next.truncate(most);
         next
     }
@@ -253,10 +245,7 @@ impl<'w> Walk<'w> {
     pub fn readings(&self, most: usize) -> Vec<Reading> {
         let mut begins = self.begins.clone();
         self.rank(&mut begins);
-        let mut found: Vec<Vec<usize>> = Vec::new();
-        for begin in begins.iter().take(4) {
-            found.push(self.follow(vec![*begin]));
-        }
+        let mut found: Vec<Vec<usize>> = begins.iter().take(4).map(|begin| self.follow(vec![*begin])).collect();
         let Some(best) = found.first().cloned() else { return Vec::new() };
         // The least clear choices are tried first: those near the end change the least.
         for at in (0..best.len()).rev() {

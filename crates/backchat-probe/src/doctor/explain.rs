@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::{Exhibit, Fact, Options, Report, examine, traps};
-use crate::probe::needle;
+use crate::probe::{context, needle};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::escape;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Value;
 use backchat_core::text::{common_start, slice};
 
 /// The subject of a fact, in words.
@@ -180,15 +180,12 @@ fn line(source: &str, render: &str, at: usize) -> Option<usize> {
 fn remedy(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
     let (longer, shorter) = pair(fact)?;
     let render = |exhibit: &Exhibit, name: &str, value: bool| {
-        let mut context = Object::new();
-        for key in ["tools", "documents"] {
-            context.insert(key, Value::Null);
-        }
-        context.insert("messages", exhibit.messages.clone());
-        context.insert("add_generation_prompt", false.into());
-        context.extend(options.variables.clone());
-        context.extend(exhibit.variables.clone());
-        context.insert(name, value.into());
+        let mut variables = options.variables.clone();
+        variables.extend(exhibit.variables.clone());
+        variables.insert(name, value.into());
+        let messages = exhibit.messages.as_list().unwrap_or_default();
+        let prompt = exhibit.variables.contains_key("add_generation_prompt");
+        let context = context(&variables, messages, &Value::Null, prompt);
         let now = RenderOptions::default().now(options.now.clone());
         template.render(&context, &now).ok().map(|rendered| rendered.text)
     };

@@ -15,8 +15,7 @@ use std::rc::Rc;
 use backchat_chat::{ChatTemplate, RenderError};
 use backchat_core::json::{Object, Value};
 
-pub use explain::{departure, value_words, words};
-pub use explain::{explain, summary};
+pub use explain::{departure, explain, summary, value_words, words};
 pub use probe::Exhibit;
 pub use schema::input_schema;
 pub use traps::traps;

@@ -5,7 +5,7 @@ mod pattern;
 mod shape;
 
 use crate::probe::needle::Needles;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Value;
 use pattern::{Match, Pattern};
 use shape::{Reach, Slot, Tool, fill, grown};
 
@@ -134,19 +134,15 @@ impl Search<'_> {
         let mut messages = self.rendered.messages.to_vec();
         let unsure = self.rendered.unsure.and_then(|index| messages.get_mut(index));
         if let (Some(Value::Object(message)), Some(content)) = (unsure, content) {
-            put_content(message, content);
+            let as_part = || Value::from([("type", "text".into()), ("text", content.clone())]);
+            let content = match message.get("content") {
+                Some(Value::List(_)) => Value::List(vec![as_part()]),
+                _ => content.clone(),
+            };
+            message.insert("content", content);
         }
         messages
     }
-}
-
-/// Puts a text in place of a message's content, as one text part if that is its form.
-fn put_content(message: &mut Object, content: &Value) {
-    let content = match message.get("content") {
-        Some(Value::List(_)) => Value::List(vec![Value::from([("type", "text".into()), ("text", content.clone())])]),
-        _ => content.clone(),
-    };
-    message.insert("content", content);
 }
 
 #[cfg(test)]

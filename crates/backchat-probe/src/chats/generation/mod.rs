@@ -10,6 +10,7 @@ mod source;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::iter;
 
 use super::frames::Frames;
 use super::mask::mask_with;
@@ -203,10 +204,8 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
     let several = |conditions| several::choose(&pieces, &cases, &traces, conditions);
     let repeats = singles.peek().is_some_and(|pairs| pairs.iter().any(|pair| pair.conditional));
     let plain = repeats.then(|| several(false)).flatten();
-    let last = (0..2).filter_map(|step| match step {
-        0 => several(true),
-        _ => gathered::choose(&pieces, &cases, &traces),
-    });
+    let gathered = || gathered::choose(&pieces, &cases, &traces);
+    let last = iter::once_with(|| several(true)).chain(iter::once_with(gathered)).flatten();
     let mut message = None;
     let mut refuted: Vec<Vec<Pair>> = Vec::new();
     for pairs in plain.into_iter().chain(singles).chain(last) {

@@ -94,12 +94,10 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bo
             for condition in &conditions {
                 for to in places.iter().skip(index + 1) {
                     let (Some(starts), Some(ends)) = (reached.get(from), reached.get(to)) else { continue };
-                    match marked(cases, starts, ends, *condition) {
-                        Marked::Spans(marked) if !marked.is_empty() && found.len() < MOST_PAIRS => {
-                            found.push(Candidate { pair: Pair::plain(*from, *to, condition.is_some()), marked });
-                        }
-                        Marked::Spans(_) => {}
-                        Marked::Other => break,
+                    // A pair that marks other text does so at any greater length.
+                    let Some(marked) = marked(cases, starts, ends, *condition) else { break };
+                    if !marked.is_empty() && found.len() < MOST_PAIRS {
+                        found.push(Candidate { pair: Pair::plain(*from, *to, condition.is_some()), marked });
                     }
                 }
             }
@@ -108,29 +106,22 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bo
     found
 }
 
-/// The text that a pair marks.
-enum Marked {
-    Spans(Vec<(usize, usize, usize)>),
-    /// It marks other text, and so does every longer pair.
-    Other,
-}
-
-/// The text that a pair marks; under a condition, given by where the iterations over the messages of each case begin,
-/// it may write other messages.
+/// The text in spans that a pair marks; `None` if it marks other text. Under a condition, given by where the iterations
+/// over the messages of each case begin, it may write other messages.
 fn marked(
     cases: &[Case],
     starts: &[(usize, usize)],
     ends: &[(usize, usize)],
     condition: Option<&[Vec<usize>]>,
-) -> Marked {
+) -> Option<Vec<(usize, usize, usize)>> {
     let mut marked = Vec::new();
     if starts.len() != ends.len() {
         // A loop was left in between: the places are not reached in pairs.
-        return Marked::Spans(Vec::new());
+        return Some(Vec::new());
     }
     for ((case_index, start), (other, end)) in starts.iter().zip(ends) {
         let Some(case) = cases.get(*case_index).filter(|_| case_index == other && start <= end) else {
-            return Marked::Spans(Vec::new());
+            return Some(Vec::new());
         };
         let text = slice(&case.text, *start..*end);
         if text.trim().is_empty() {
@@ -142,8 +133,8 @@ fn marked(
         if case.spans.iter().any(|span| first >= span.start && *end <= span.end) {
             marked.push((*case_index, *start, *end));
         } else if !iterations.is_some_and(|iterations| case.is_foreign((*start, *end), iterations)) {
-            return Marked::Other;
+            return None;
         }
     }
-    Marked::Spans(marked)
+    Some(marked)
 }
