@@ -17,6 +17,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::errors::not_read;
 use crate::given::{Given, ready_for_ids};
+use crate::names::one_of;
 use crate::parser::{Reading, needs_prefix, tools as read_tools};
 use crate::recovery::Recovery;
 use crate::tape::{Keys, Tape};
@@ -67,19 +68,7 @@ enum Errors {
     Text,
 }
 
-impl Errors {
-    fn read(name: &str) -> PyResult<Self> {
-        match name {
-            "collect" => Ok(Self::Collect),
-            "raise" => Ok(Self::Raise),
-            "text" => Ok(Self::Text),
-            _ => {
-                let message = format!("`errors` is \"collect\", \"raise\" or \"text\", not {name:?}");
-                Err(PyValueError::new_err(message))
-            }
-        }
-    }
-}
+const ERRORS: [(&str, Errors); 3] = [("collect", Errors::Collect), ("raise", Errors::Raise), ("text", Errors::Text)];
 
 /// What some rows give, one after another.
 #[derive(Default)]
@@ -132,8 +121,8 @@ pub fn parse_batch<'py>(
             .map(|tokenizer| PyResult::Ok(Arc::clone(tokens::of(tokenizer)?.get().tokens())))
             .transpose()?,
         tools: all_tools(tools)?,
-        errors: Errors::read(errors)?,
-        as_json: is_json(output)?,
+        errors: one_of("errors", &ERRORS, errors)?,
+        as_json: one_of("output", &[("python", false), ("json", true)], output)?,
         recovery: Recovery::read(recover, validate, Mode::Stable)?,
         stop_ids,
         outputs,
@@ -187,14 +176,6 @@ fn all_tools(given: Option<&Bound<'_, PyAny>>) -> PyResult<Each<Option<Arc<Tools
             Ok(Each::Rows(tools.collect::<PyResult<_>>()?))
         }
         None => Ok(Each::All(read_tools(given)?)),
-    }
-}
-
-fn is_json(output: &str) -> PyResult<bool> {
-    match output {
-        "python" => Ok(false),
-        "json" => Ok(true),
-        _ => Err(PyValueError::new_err(format!("`output` is \"python\" or \"json\", not {output:?}"))),
     }
 }
 

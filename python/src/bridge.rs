@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::not_read;
 use crate::model::{Given, Model};
+use crate::names::one_of;
 use crate::template;
 use crate::tokens;
 use crate::value::{from_python, object, to_python, tools as read_tools};
@@ -67,11 +68,7 @@ impl PyBridge {
         };
         let (messages, new) = (list(messages, "messages")?, list(new_messages, "new_messages")?);
         let tools = read_tools(tools)?;
-        let refuses_edits = match edits {
-            "report" => false,
-            "refuse" => true,
-            _ => return Err(PyValueError::new_err(format!("`edits` is \"report\" or \"refuse\", not {edits:?}"))),
-        };
+        let refuses_edits = one_of("edits", &[("report", false), ("refuse", true)], edits)?;
         let sample = Sample {
             messages: &messages,
             tools: tools.as_ref(),

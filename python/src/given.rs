@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
 
+use crate::names::one_of;
 use crate::tokens;
 
 /// A prompt, or an output.
@@ -77,6 +78,6 @@ pub fn ready_for_ids(
     template: &Template,
     policy: &str,
 ) -> PyResult<Option<TokenTemplate>> {
-    let policy = tokens::policy(policy)?;
+    let policy = one_of("policy", &tokens::POLICIES, policy)?;
     tokenizer.map(|tokenizer| tokens::of(tokenizer)?.get().template(template, policy)).transpose()
 }

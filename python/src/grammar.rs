@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::not_loaded;
 use crate::model::{Given, Model};
-use crate::names::{self, Named};
+use crate::names::{self, Named, one_of};
 use crate::template::{self, PyTemplate};
 use crate::value::{from_python, to_python, tools as read_tools};
 
@@ -45,12 +45,8 @@ impl Grammar {
     ) -> PyResult<Self> {
         if let Some(template) = response_template_alone(chat_template)? {
             let wire = py.detach(|| assume(&template)).map_err(|problem| not_loaded(py, &[problem]))?;
-            return Ok(Self::of(
-                template,
-                wire,
-                special_tokens.map(named_tokens).transpose()?.unwrap_or_default(),
-                None,
-            ));
+            let special = special_tokens.map(named_tokens).transpose()?.unwrap_or_default();
+            return Ok(Self::of(template, wire, special, None));
         }
         let model = Model::of(chat_template, Given::new(variables, template_name))?;
         let compiled = model.compiled(py)?;
@@ -112,10 +108,10 @@ impl Grammar {
             let message = "`request` has tools, a choice and parallel calls of its own: pass one or the other";
             return Err(PyValueError::new_err(message));
         }
-        let thinking = thinking(reasoning)?;
+        let thinking = one_of("reasoning", &REASONING, reasoning)?;
         let write = || -> Result<Option<Value>, Vec<Diagnostic>> {
-            let (mut request, mut rendered) = (Request::default(), None);
-            request = match &body {
+            let mut rendered = None;
+            let mut request = match &body {
                 Some(body) => {
                     if let (None, Some((template, variables))) = (prompt, &self.prompts) {
                         let options = RenderOptions::default().now(answers::NOW.to_owned());
@@ -124,7 +120,7 @@ impl Grammar {
                     }
                     Request::from_body(body)?
                 }
-                None => request.tools(tools.as_ref()).choice(choice.as_ref()).parallel(parallel),
+                None => Request::default().tools(tools.as_ref()).choice(choice.as_ref()).parallel(parallel),
             };
             if let Some(prompt) = prompt.or(rendered.as_deref()) {
                 request = request.prompt(prompt);
@@ -135,13 +131,13 @@ impl Grammar {
             let grammar = self.builder.build(&request)?.with_special_tokens(&self.special);
             let mut result = match format {
                 "gbnf" => match grammar.to_lazy_gbnf() {
-                    Some((text, triggers)) => answer(&grammar, "gbnf", text.into(), Some(triggers)),
-                    None => answer(&grammar, "gbnf", grammar.to_gbnf().into(), None),
+                    Some((text, triggers)) => answer(&grammar, format, text.into(), Some(triggers)),
+                    None => answer(&grammar, format, grammar.to_gbnf().into(), None),
                 },
-                "ebnf" => answer(&grammar, "ebnf", grammar.to_ebnf().into(), None),
-                "lark" => answer(&grammar, "lark", grammar.to_lark().into(), None),
-                "structural-tag" => answer(&grammar, "structural-tag", grammar.to_structural_tag(), None),
-                "json" => answer(&grammar, "json", grammar.to_json(), None),
+                "ebnf" => answer(&grammar, format, grammar.to_ebnf().into(), None),
+                "lark" => answer(&grammar, format, grammar.to_lark().into(), None),
+                "structural-tag" => answer(&grammar, format, grammar.to_structural_tag(), None),
+                "json" => answer(&grammar, format, grammar.to_json(), None),
                 _ => return Ok(None),
             };
             if let (Value::Object(entries), Some(prompt)) = (&mut result, rendered.clone()) {
@@ -189,14 +185,9 @@ fn named_tokens(given: &Bound<'_, PyAny>) -> PyResult<Vec<SpecialToken>> {
     given.try_iter()?.map(|text| Ok(SpecialToken::new(text?.extract::<String>()?, None))).collect()
 }
 
-fn thinking(word: &str) -> PyResult<Reasoning> {
-    match word {
-        "auto" => Ok(Reasoning::Auto),
-        "always" => Ok(Reasoning::Always),
-        "never" => Ok(Reasoning::Never),
-        "outside" => Ok(Reasoning::Outside),
-        _ => Err(PyValueError::new_err(format!(
-            "`reasoning` is \"auto\", \"always\", \"never\" or \"outside\", not {word:?}"
-        ))),
-    }
-}
+const REASONING: [(&str, Reasoning); 4] = [
+    ("auto", Reasoning::Auto),
+    ("always", Reasoning::Always),
+    ("never", Reasoning::Never),
+    ("outside", Reasoning::Outside),
+];

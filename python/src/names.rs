@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use backchat::diagnostic::Diagnostic;
 use backchat_workbench::input;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -76,6 +76,15 @@ fn is_text(given: &str) -> bool {
 pub fn is_json(text: &str) -> bool {
     let inner = text.trim_start().strip_prefix('{');
     inner.is_some_and(|inner| !inner.starts_with(['{', '%', '#']))
+}
+
+/// The value of a keyword argument that takes one of a few words.
+pub fn one_of<T: Copy>(keyword: &str, words: &[(&str, T)], given: &str) -> PyResult<T> {
+    words.iter().find(|(word, _)| *word == given).map(|(_, value)| *value).ok_or_else(|| {
+        let words: Vec<_> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
+        let (last, others) = words.split_last().map_or(("", String::new()), |(last, rest)| (last, rest.join(", ")));
+        PyValueError::new_err(format!("`{keyword}` is {others} or {last}, not {given:?}"))
+    })
 }
 
 /// The refusal of a value of another type.

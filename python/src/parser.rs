@@ -17,6 +17,7 @@ use pyo3::types::{PyBool, PyDict, PyList, PyString, PyType};
 
 use crate::errors::not_read;
 use crate::given::{Given, ready_for_ids};
+use crate::names::one_of;
 use crate::recovery::Recovery;
 use crate::template;
 use crate::value::{from_python, object, to_python, tools as read_tools};
@@ -218,14 +219,16 @@ impl Told {
     }
 }
 
-/// How a parser reads: `stable` or `reference`.
-pub fn mode(name: &str) -> PyResult<Mode> {
-    match name {
-        "stable" => Ok(Mode::Stable),
-        "reference" => Ok(Mode::Reference),
-        _ => Err(PyValueError::new_err(format!("`mode` is \"stable\" or \"reference\", not {name:?}"))),
-    }
-}
+/// How a parser reads.
+const MODES: [(&str, Mode); 2] = [("stable", Mode::Stable), ("reference", Mode::Reference)];
+
+/// Whether a region without a value raises.
+const RAISES: [(&str, bool); 2] = [("event", false), ("raise", true)];
+
+const CLOSERS: [(&str, ClosersInStrings); 2] = [("ends", ClosersInStrings::Ends), ("text", ClosersInStrings::Text)];
+
+const REASONING: [(&str, Reasoning); 3] =
+    [("kept", Reasoning::Kept), ("in-content", Reasoning::InContent), ("dropped", Reasoning::Dropped)];
 
 /// What a caller says about tools, ready for a parser.
 pub fn tools(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Tools>>> {
@@ -278,27 +281,12 @@ impl ResponseParser {
         let ready = ready_for_ids(tokenizer, &template, policy)?;
         let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?;
         let prompt = Given::prompt(prefix, ready.is_some())?;
-        let (mode, tools) = (self::mode(mode)?, self::tools(tools)?);
+        let (mode, tools) = (one_of("mode", &MODES, mode)?, self::tools(tools)?);
         let options = Options::default().mode(mode).tools(tools.clone()).grow_calls(grow_calls);
         let options = Recovery::read(recover, validate, mode)?.of(options);
-        let options = options.closers_in_strings(match closers_in_strings {
-            "ends" => ClosersInStrings::Ends,
-            "text" => ClosersInStrings::Text,
-            other => {
-                let message = format!("`closers_in_strings` is \"ends\" or \"text\", not {other:?}");
-                return Err(PyValueError::new_err(message));
-            }
-        });
-        let options = options.tools_off(tools_off).reasoning(match reasoning {
-            "kept" => Reasoning::Kept,
-            "in-content" => Reasoning::InContent,
-            "dropped" => Reasoning::Dropped,
-            other => {
-                let message = format!("`reasoning` is \"kept\", \"in-content\" or \"dropped\", not {other:?}");
-                return Err(PyValueError::new_err(message));
-            }
-        });
-        let raises = raises(errors)?;
+        let options = options.closers_in_strings(one_of("closers_in_strings", &CLOSERS, closers_in_strings)?);
+        let options = options.tools_off(tools_off).reasoning(one_of("reasoning", &REASONING, reasoning)?);
+        let raises = one_of("errors", &RAISES, errors)?;
         let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
         let parser = prompt.begin(&template, ready.as_ref(), options.keep_text(spans));
         let parser = parser.map_err(|error| not_read(py, &error.to_string()))?;
@@ -338,23 +326,12 @@ impl ResponseParser {
     /// Takes the next piece of the model's text; gives what happened in it.
     fn feed<'py>(&mut self, py: Python<'py>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
         let text = text.to_str()?;
-        let Self { parser, told, raises, .. } = self;
-        let parser = parser.as_mut().ok_or_else(|| finalized("feed"))?;
-        if let Some(known) = &mut told.text
+        if let (Some(known), Some(parser)) = (&mut self.told.text, &self.parser)
             && parser.kept_text().is_none()
         {
             known.all.push_str(text);
         }
-        let events = PyList::empty(py);
-        let mut failed: PyResult<()> = Ok(());
-        let parsed = parser.feed_into(text, &mut |event| {
-            if failed.is_ok() {
-                failed = take(py, told, *raises, &events, event);
-            }
-        });
-        failed?;
-        parsed.map_err(|error| not_read(py, &error.to_string()))?;
-        Ok(events)
+        self.take_live(py, "feed", |parser, mut sink| parser.feed_into(text, &mut sink))
     }
 
     /// Takes the next ids of the model; gives what happened in them.
@@ -362,18 +339,7 @@ impl ResponseParser {
         if self.told.text.is_some() {
             return self.take_with_text(py, "feed_tokens", |parser| parser.feed_tokens(&ids));
         }
-        let Self { parser, told, raises, .. } = self;
-        let parser = parser.as_mut().ok_or_else(|| finalized("feed_tokens"))?;
-        let events = PyList::empty(py);
-        let mut failed: PyResult<()> = Ok(());
-        let parsed = parser.feed_tokens_into(&ids, &mut |event| {
-            if failed.is_ok() {
-                failed = take(py, told, *raises, &events, event);
-            }
-        });
-        failed?;
-        parsed.map_err(|error| not_read(py, &error.to_string()))?;
-        Ok(events)
+        self.take_live(py, "feed_tokens", |parser, mut sink| parser.feed_tokens_into(&ids, &mut sink))
     }
 
     /// The text that an id would add.
@@ -462,6 +428,27 @@ impl ResponseParser {
 }
 
 impl ResponseParser {
+    /// Feeds the parser, and turns each event into a dict as it comes.
+    fn take_live<'py>(
+        &mut self,
+        py: Python<'py>,
+        method: &str,
+        feed: impl FnOnce(&mut Parser, &mut dyn FnMut(EventRef<'_>)) -> Result<(), backchat::ParseError>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let Self { parser, told, raises, .. } = self;
+        let parser = parser.as_mut().ok_or_else(|| finalized(method))?;
+        let events = PyList::empty(py);
+        let mut failed: PyResult<()> = Ok(());
+        let parsed = feed(parser, &mut |event| {
+            if failed.is_ok() {
+                failed = take(py, told, *raises, &events, event);
+            }
+        });
+        failed?;
+        parsed.map_err(|error| not_read(py, &error.to_string()))?;
+        Ok(events)
+    }
+
     /// Lets the parser take ids, and tells its events once their text is known.
     fn take_with_text<'py>(
         &mut self,
@@ -480,15 +467,6 @@ impl ResponseParser {
             take(py, told, *raises, &events, event.borrowed())?;
         }
         Ok(events)
-    }
-}
-
-/// Whether a region without a value raises.
-fn raises(errors: &str) -> PyResult<bool> {
-    match errors {
-        "event" => Ok(false),
-        "raise" => Ok(true),
-        _ => Err(PyValueError::new_err(format!("`errors` is \"event\" or \"raise\", not {errors:?}"))),
     }
 }
 
@@ -578,7 +556,8 @@ pub fn parse_response<'py>(
     let template = template::of(template)?;
     let ready = ready_for_ids(tokenizer, &template, policy)?;
     let prompt = Given::prompt(prefix, ready.is_some())?;
-    let (tools, mode, raises) = (self::tools(tools)?, self::mode(mode)?, raises(errors)?);
+    let (tools, mode) = (self::tools(tools)?, one_of("mode", &MODES, mode)?);
+    let raises = one_of("errors", &RAISES, errors)?;
     let recovery = Recovery::read(recover, validate, mode)?;
     let reading = Reading { tools, mode, raises, recovery };
     let output = Given::output(text, ready.is_some())?;

@@ -91,11 +91,5 @@ pub fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTokenizer>> {
     Ok(known.cast_into::<PyTokenizer>()?)
 }
 
-/// What makes a marker of ids.
-pub fn policy(name: &str) -> PyResult<Policy> {
-    match name {
-        "exact" => Ok(Policy::Exact),
-        "either" => Ok(Policy::Either),
-        _ => Err(PyValueError::new_err(format!("`policy` is \"exact\" or \"either\", not {name:?}"))),
-    }
-}
+/// How markers match token ids.
+pub const POLICIES: [(&str, Policy); 2] = [("exact", Policy::Exact), ("either", Policy::Either)];

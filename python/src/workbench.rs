@@ -183,11 +183,8 @@ pub fn mask<'py>(
     let template = model.compiled(py)?;
     let context = context(&model, messages, tools, false)?;
     let offsets = offsets.map(from_python).transpose()?;
-    let rule = match rule {
-        "overlap" => MaskRule::Overlap,
-        "reference" => MaskRule::Reference,
-        _ => return Err(PyValueError::new_err(format!("`rule` is \"overlap\" or \"reference\", not {rule:?}"))),
-    };
+    let rules = [("overlap", MaskRule::Overlap), ("reference", MaskRule::Reference)];
+    let rule = names::one_of("rule", &rules, rule)?;
     let tokenizer = tokenizer.map(tokens::of).transpose()?;
     let tokenized = match (&tokenizer, token_ids, &offsets) {
         (Some(tokenizer), Some(ids), None) => Tokenized::Ids(tokenizer.get().tokens().clone(), ids, rule),

@@ -283,7 +283,7 @@ fn report(
     (file, text): (&str, String),
     global: &Global,
 ) -> bool {
-    let mut diagnostics = show::malformed(recording, &text, file);
+    let mut diagnostics: Vec<_> = show::malformed(recording, &text, file).collect();
     diagnostics.extend(show::unclosed(recording, &text, file));
     diagnostics.extend(show::problems(recording, &text, file));
     match done {

@@ -119,21 +119,20 @@ pub(super) fn shortened(json: &str) -> String {
 }
 
 /// The findings about malformed regions. `text` is the output, from the file of that name.
-pub fn malformed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
-    let found = recording.events().filter_map(|event| match event {
+pub fn malformed(recording: &Recording, text: &str, file: &str) -> impl Iterator<Item = Diagnostic> {
+    recording.events().filter_map(move |event| match event {
         Event::Malformed { field, text: raw, reason, body, .. } => Some(
             Diagnostic::warning("malformed-region", format!("a region of `{field}` could not be parsed: {reason}"))
                 .at(place(body, recording.prefix_length, text).in_file(file))
                 .help(format!("its text, {}, is not in the message", excerpt(raw))),
         ),
         _ => None,
-    });
-    found.collect()
+    })
 }
 
 /// The findings about regions without a closer.
-pub fn unclosed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
-    let found = recording.events().filter_map(|event| match event {
+pub fn unclosed(recording: &Recording, text: &str, file: &str) -> impl Iterator<Item = Diagnostic> {
+    recording.events().filter_map(move |event| match event {
         Event::Problem(problem) if problem.kind == ProblemKind::Unclosed => {
             let (by, help) = match problem.at_end {
                 true => ("the end of the text", "the output was cut off: do not act on what this region says"),
@@ -147,17 +146,13 @@ pub fn unclosed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic
             Some(Diagnostic::warning("unclosed-region", message).at(place).help(help))
         }
         _ => None,
-    });
-    found.collect()
+    })
 }
 
 /// The findings about other problems, and about recovered ones. Those left out are in the notes.
-pub fn problems(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
-    let found = recording.events().filter_map(|event| match event {
-        Event::Problem(problem) => Some(&**problem),
-        _ => None,
-    });
-    let told = found.filter_map(|problem| {
+pub fn problems(recording: &Recording, text: &str, file: &str) -> impl Iterator<Item = Diagnostic> {
+    recording.events().filter_map(move |event| {
+        let Event::Problem(problem) = event else { return None };
         let what = match problem.kind {
             ProblemKind::Malformed if problem.is_recovered => "the region departs from the format",
             ProblemKind::Unclosed if problem.is_recovered => "the end of the text cuts a call",
@@ -180,15 +175,14 @@ pub fn problems(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic
         let reason = problem.reason.as_deref().filter(|_| problem.kind == ProblemKind::InvalidArguments);
         let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
         let place = place(&problem.span, recording.prefix_length, text).in_file(file);
-        let told = Diagnostic::warning(problem.kind.as_str(), format!("{what}{path}{reason}")).at(place);
+        let found = Diagnostic::warning(problem.kind.as_str(), format!("{what}{path}{reason}")).at(place);
         let policies = problem.policies.iter().map(|policy| policy.as_str()).collect::<Vec<_>>().join(",");
         Some(match (policies.is_empty(), problem.is_recovered) {
-            (true, _) => told,
-            (false, true) => told.help(format!("recovered by {policies}")),
-            (false, false) => told.help(format!("`--recover {policies}` reads it")),
+            (true, _) => found,
+            (false, true) => found.help(format!("recovered by {policies}")),
+            (false, false) => found.help(format!("`--recover {policies}` reads it")),
         })
-    });
-    told.collect()
+    })
 }
 
 /// The position of a span in the output; `None` if it begins in the prompt.

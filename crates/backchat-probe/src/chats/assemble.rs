@@ -98,7 +98,7 @@ impl Builder<'_> {
                 if let Some(call) = self.call() {
                     match (kind, call.get_mut("function")) {
                         (Kind::Id, _) => drop(call.insert("id", text.into())),
-                        (_, Some(Value::Object(function))) => drop(function.insert_at(0, "name", text.into())),
+                        (_, Some(Value::Object(function))) => function.insert_at(0, "name", text.into()),
                         _ => drop(call.insert("name", text.into())),
                     }
                 }
