@@ -1,4 +1,4 @@
-//! Many outputs at once, parsed on several threads without the interpreter's lock.
+//! Parses many outputs at once, on several threads without the GIL.
 
 use std::num::NonZero;
 use std::ops::Range;
@@ -16,23 +16,23 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::errors::not_read;
-use crate::given::{Given, ready_for_ids};
 use crate::names::one_of;
 use crate::parser::{Reading, needs_prefix, tools as read_tools};
 use crate::recovery::Recovery;
 use crate::tape::{Keys, Tape};
 use crate::template;
+use crate::text_or_ids::{TextOrIds, ready_for_ids};
 use crate::tokens;
 use crate::value::to_python;
 
 /// Fewer rows than this run on the calling thread.
 const FEW: usize = 256;
 
-/// How many rows are read at a time before they become objects: enough to keep the collector away, few enough to stay in
-/// the processor's cache.
+/// How many rows are parsed before they become Python objects: enough to rarely interrupt the collector, few enough to
+/// stay in the processor's cache.
 const BLOCK: usize = 512;
 
-/// What is one for all rows, or one for each.
+/// One value for all rows, or one per row.
 enum Each<T> {
     All(T),
     Rows(Vec<T>),
@@ -60,7 +60,7 @@ impl<T> Each<T> {
     }
 }
 
-/// What becomes of a row that cannot be read.
+/// How to handle a row that cannot be parsed.
 #[derive(Clone, Copy, PartialEq)]
 enum Errors {
     Collect,
@@ -70,18 +70,18 @@ enum Errors {
 
 const ERRORS: [(&str, Errors); 3] = [("collect", Errors::Collect), ("raise", Errors::Raise), ("text", Errors::Text)];
 
-/// What some rows give, one after another.
+/// The results of some rows, in order.
 #[derive(Default)]
 struct Rows {
-    /// A message, or its JSON; null where there is none.
+    /// Messages, or their JSON; null for a row that failed.
     tape: Tape,
-    /// The rows without a message, and why.
+    /// The rows that failed, and why.
     failed: Vec<(usize, String)>,
-    /// The rows in which something went wrong, and what.
+    /// The problems of the rows that have some.
     problems: Vec<(usize, Vec<Problem>)>,
 }
 
-/// The rows of a list, or of a column that becomes one.
+/// The rows of a list, or of a column that converts to one.
 fn rows<'py>(given: &Bound<'py, PyAny>) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>>> {
     let list = match given.hasattr("to_pylist")? {
         true => given.call_method0("to_pylist")?,
@@ -89,7 +89,7 @@ fn rows<'py>(given: &Bound<'py, PyAny>) -> PyResult<impl Iterator<Item = PyResul
         false => given.clone(),
     };
     if list.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("`texts` is a list; for a single output there is `parse_response`"));
+        return Err(PyTypeError::new_err("`texts` is a list; use `parse_response` for a single output"));
     }
     list.try_iter()
 }
@@ -113,7 +113,8 @@ pub fn parse_batch<'py>(
     validate: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let are_ids = tokenizer.is_some();
-    let outputs: Vec<Given> = rows(texts)?.map(|output| Given::output(&output?, are_ids)).collect::<PyResult<_>>()?;
+    let outputs: Vec<TextOrIds> =
+        rows(texts)?.map(|output| TextOrIds::output(&output?, are_ids)).collect::<PyResult<_>>()?;
     let batch = Batch {
         prefixes: prefixes(prefix.ok_or_else(|| needs_prefix("`parse_batch`"))?, are_ids)?,
         templates: templates(template, tokenizer, policy)?,
@@ -135,23 +136,23 @@ pub fn parse_batch<'py>(
         Some(threads) => threads,
         None => thread::available_parallelism().map_or(1, NonZero::get),
     };
-    // Several blocks for each thread, so that none of them waits long for the last one.
+    // Several blocks per thread, so that no thread waits long for the last one.
     let size = (count / (8 * threads)).clamp(16, BLOCK);
     let mut answer = Answer::new(py, count)?;
     batch.on_threads(py, threads, size, &mut answer)?;
     answer.give(py, batch.errors == Errors::Raise)
 }
 
-/// The prompt of all rows, or one for each.
-fn prefixes(given: &Bound<'_, PyAny>, are_ids: bool) -> PyResult<Each<Given>> {
+/// The prompt for all rows, or one per row.
+fn prefixes(given: &Bound<'_, PyAny>, are_ids: bool) -> PyResult<Each<TextOrIds>> {
     if given.is_instance_of::<PyString>() || are_ids && given.extract::<Vec<u32>>().is_ok() {
-        return Ok(Each::All(Given::prompt(given, are_ids)?));
+        return Ok(Each::All(TextOrIds::prompt(given, are_ids)?));
     }
-    let prompts = rows(given)?.map(|prompt| Given::prompt(&prompt?, are_ids));
+    let prompts = rows(given)?.map(|prompt| TextOrIds::prompt(&prompt?, are_ids));
     Ok(Each::Rows(prompts.collect::<PyResult<_>>()?))
 }
 
-/// The template of all rows, or one for each.
+/// The template for all rows, or one per row.
 fn templates(given: &Bound<'_, PyAny>, tokenizer: Option<&Bound<'_, PyAny>>, policy: &str) -> PyResult<Each<Ready>> {
     let ready = |given: &Bound<'_, PyAny>| {
         let template = template::of(given)?;
@@ -164,7 +165,7 @@ fn templates(given: &Bound<'_, PyAny>, tokenizer: Option<&Bound<'_, PyAny>>, pol
     })
 }
 
-/// The tools of all rows, or those of each.
+/// The tools for all rows, or those of each row.
 fn all_tools(given: Option<&Bound<'_, PyAny>>) -> PyResult<Each<Option<Arc<Tools>>>> {
     let is_each = |tools: &&Bound<'_, PyAny>| {
         let first = tools.try_iter().ok().and_then(|mut items| items.next());
@@ -179,13 +180,13 @@ fn all_tools(given: Option<&Bound<'_, PyAny>>) -> PyResult<Each<Option<Arc<Tools
     }
 }
 
-/// A template, and the same for ids if there is a tokenizer.
+/// A template, and its form for token ids if there is a tokenizer.
 type Ready = (Template, Option<TokenTemplate>);
 
-/// What is to be read, and how.
+/// The outputs to parse, and the options.
 struct Batch {
-    outputs: Vec<Given>,
-    prefixes: Each<Given>,
+    outputs: Vec<TextOrIds>,
+    prefixes: Each<TextOrIds>,
     templates: Each<Ready>,
     tools: Each<Option<Arc<Tools>>>,
     tokens: Option<Arc<Tokens>>,
@@ -203,7 +204,7 @@ impl Batch {
         self.tools.fits(count, "tools")
     }
 
-    /// Reads the rows of one block, with a template of the thread's own if there is one for all of them.
+    /// Parses the rows of one block, with the thread's own copy of the template if all rows share one.
     fn block(&self, numbers: Range<usize>, own: Option<&Ready>) -> Rows {
         let mut rows = Rows::default();
         numbers.for_each(|number| self.read(number, own, &mut rows));
@@ -236,19 +237,19 @@ impl Batch {
     }
 
     /// A message with the whole output as its content.
-    fn as_text(&self, template: &Template, output: &Given) -> Object {
+    fn as_text(&self, template: &Template, output: &TextOrIds) -> Object {
         let mut message = template.defaults().clone();
         let text = match (output, &self.tokens) {
-            (Given::Text(text), _) => Value::from(&**text),
-            (Given::Ids(ids), Some(tokens)) => tokens.decode(ids).into(),
-            (Given::Ids(_), None) => Value::Null,
+            (TextOrIds::Text(text), _) => Value::from(&**text),
+            (TextOrIds::Ids(ids), Some(tokens)) => tokens.decode(ids).into(),
+            (TextOrIds::Ids(_), None) => Value::Null,
         };
         message.insert("content", text);
         message
     }
 
-    /// Reads blocks of rows on threads, of which this one is the first: it turns finished blocks into objects, and reads a
-    /// block itself when none is finished. So two threads use two cores, and neither waits for a third.
+    /// Parses blocks of rows on threads. The calling thread is the first of them: it turns finished blocks into objects,
+    /// and parses a block itself when none is finished, so two threads keep two cores busy.
     fn on_threads(&self, py: Python<'_>, threads: usize, size: usize, answer: &mut Answer) -> PyResult<()> {
         let next = AtomicUsize::new(0);
         let next_block = || {
@@ -259,7 +260,7 @@ impl Batch {
             Each::All((template, None)) => Some((template.unshared(), None)),
             _ => None,
         };
-        // What is done and not yet taken is bounded, so that memory is.
+        // The queue of finished blocks is bounded, and so is memory.
         let (tell, mut done) = sync_channel(2 * threads);
         thread::scope(|scope| {
             for _ in 1..threads {
@@ -287,7 +288,7 @@ impl Batch {
     }
 }
 
-/// Keeps Python's collector from going through all rows again and again as they are made: they have no cycles.
+/// Pauses Python's garbage collector, which would scan all rows repeatedly as they are created: they have no cycles.
 struct Paused<'py>(Option<Bound<'py, PyModule>>);
 
 impl<'py> Paused<'py> {
@@ -304,13 +305,13 @@ impl<'py> Paused<'py> {
 impl Drop for Paused<'_> {
     fn drop(&mut self) {
         if let Some(collector) = &self.0 {
-            // It does not fail, and there is nobody left to tell.
+            // A destructor cannot report an error.
             let _ = collector.call_method0("enable");
         }
     }
 }
 
-/// The rows as Python has them.
+/// The rows as Python objects.
 struct Answer {
     rows: Py<PyList>,
     failed: Vec<(usize, String)>,
@@ -325,7 +326,7 @@ impl Answer {
         Ok(Self { rows, failed: Vec::new(), problems: Vec::new(), keys: Keys::default() })
     }
 
-    /// Takes a block of rows.
+    /// Adds a block of rows.
     fn take(&mut self, py: Python<'_>, numbers: Range<usize>, rows: Rows) -> PyResult<()> {
         let list = self.rows.bind(py);
         let _paused = Paused::new(py)?;
@@ -339,7 +340,7 @@ impl Answer {
     }
 
     fn give(mut self, py: Python<'_>, raises: bool) -> PyResult<Bound<'_, PyAny>> {
-        // Blocks come in any order.
+        // Blocks finish in any order.
         self.failed.sort_unstable_by_key(|(number, _)| *number);
         let failed = PyDict::new(py);
         for (number, message) in &self.failed {

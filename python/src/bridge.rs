@@ -1,4 +1,4 @@
-//! The ids from a sample to the model's next turn.
+//! The token ids between a sample and the model's next turn.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::not_read;
-use crate::model::{Given, Model};
+use crate::model::{Model, Selection};
 use crate::names::one_of;
 use crate::template;
 use crate::tokens;
 use crate::value::{from_python, object, to_python, tools as read_tools};
 
-/// What a model's turns are joined with, made ready once.
+/// Joins the turns of one model.
 #[pyclass(frozen, name = "Bridge", module = "backchat", subclass)]
 pub struct PyBridge {
     inner: Bridge,
@@ -34,7 +34,7 @@ impl PyBridge {
         variables: Option<&Bound<'_, PyDict>>,
         template_name: Option<&str>,
     ) -> PyResult<Self> {
-        let model = Model::of(chat_template, Given::new(variables, template_name))?;
+        let model = Model::of(chat_template, Selection::new(variables, template_name))?;
         let chat = Arc::new(model.compiled(py)?);
         let tokenizer = tokens::of(tokenizer)?.get().encoder(py)?;
         let template = template::of(template)?;
@@ -43,7 +43,7 @@ impl PyBridge {
         Ok(Self { inner: inner.map_err(|error| PyValueError::new_err(error.to_string()))? })
     }
 
-    /// What the model said after a prompt: a message.
+    /// The model's message after a prompt.
     fn read<'py>(&self, py: Python<'py>, prompt_ids: Vec<u32>, sampled_ids: Vec<u32>) -> PyResult<Bound<'py, PyDict>> {
         let read = py.detach(|| self.inner.read(&prompt_ids, &sampled_ids));
         object(py, &read.map_err(|error| not_read(py, &error.to_string()))?.message)

@@ -1,4 +1,4 @@
-//! The exceptions and problems that Python sees. The exceptions are classes of Python, as one of them has two bases.
+//! Exceptions and diagnostics as Python objects. The exception classes are written in Python, because one has two bases.
 
 use backchat::diagnostic::Diagnostic;
 use backchat::json::Value;
@@ -14,12 +14,13 @@ static UNKNOWN_KEY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 const MODULE: &str = "backchat._types";
 
-/// A problem that the library found, as Python has it.
+/// A diagnostic as a Python object.
 pub fn problem<'py>(py: Python<'py>, diagnostic: &Diagnostic) -> PyResult<Bound<'py, PyAny>> {
-    let told = diagnostic.to_value();
-    // What came as text or as a dict has no file.
+    let members = diagnostic.to_value();
+    // A template passed as text or a dict has no file.
     let is_empty = |value: &&Value| value.as_str() == Some("");
-    let get = |key: &str| value::to_python(py, told.get(key).filter(|value| !is_empty(value)).unwrap_or(&Value::Null));
+    let get =
+        |key: &str| value::to_python(py, members.get(key).filter(|value| !is_empty(value)).unwrap_or(&Value::Null));
     let class = py.import(MODULE)?.getattr("Diagnostic")?;
     class.call1((
         get("id")?,
@@ -33,12 +34,12 @@ pub fn problem<'py>(py: Python<'py>, diagnostic: &Diagnostic) -> PyResult<Bound<
     ))
 }
 
-/// Several of them.
+/// A list of diagnostics.
 pub fn problems<'py>(py: Python<'py>, diagnostics: &[Diagnostic]) -> PyResult<Vec<Bound<'py, PyAny>>> {
     diagnostics.iter().map(|diagnostic| problem(py, diagnostic)).collect()
 }
 
-/// What is raised where something does not load: every problem at once.
+/// The exception for something that does not load, with all problems.
 pub fn not_loaded(py: Python<'_>, diagnostics: &[Diagnostic]) -> PyErr {
     let raise = || -> PyResult<PyErr> {
         let class = TEMPLATE_ERROR.import(py, MODULE, "TemplateError")?;
@@ -47,7 +48,7 @@ pub fn not_loaded(py: Python<'_>, diagnostics: &[Diagnostic]) -> PyErr {
     raise().unwrap_or_else(|error| error)
 }
 
-/// What is raised where an output cannot be read: of two kinds, as in transformers.
+/// The exception for an output that cannot be parsed: one of two classes, as in transformers.
 pub fn not_read(py: Python<'_>, message: &str) -> PyErr {
     let raise = || -> PyResult<PyErr> {
         let class = match message.contains("is not defined here") {

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::not_loaded;
-use crate::model::{Given, Model};
+use crate::model::{Model, Selection};
 use crate::names::{self, Named, one_of};
 use crate::template::{self, PyTemplate};
 use crate::value::{from_python, to_python, tools as read_tools};
@@ -25,14 +25,14 @@ pub struct Grammar {
     template: Template,
     builder: Builder,
     special: Vec<SpecialToken>,
-    /// What renders the prompts of requests, if there is a chat template.
+    /// The renderer of the requests' prompts, if there is a chat template.
     prompts: Option<(ChatTemplate, Object)>,
 }
 
 #[pymethods]
 impl Grammar {
-    /// Finds how a model writes its turns; the response template is the given one, else the one stored with the model,
-    /// else the one derived.
+    /// Infers how a model writes its turns. The response template is the given one, else the one stored with the model,
+    /// else a derived one.
     #[new]
     #[pyo3(signature = (chat_template, *, response_template=None, variables=None, special_tokens=None, template_name=None))]
     fn new(
@@ -48,7 +48,7 @@ impl Grammar {
             let special = special_tokens.map(named_tokens).transpose()?.unwrap_or_default();
             return Ok(Self::of(template, wire, special, None));
         }
-        let model = Model::of(chat_template, Given::new(variables, template_name))?;
+        let model = Model::of(chat_template, Selection::new(variables, template_name))?;
         let compiled = model.compiled(py)?;
         let options = model.options(None, None, None)?;
         let known = match (response_template, &model.place) {
@@ -80,13 +80,13 @@ impl Grammar {
         Ok(Self::of(template, wire, special, Some((compiled, model.variables.clone()))))
     }
 
-    /// The response template that reads what the grammars allow.
+    /// The response template that parses the outputs the grammars allow.
     #[getter]
     fn template(&self) -> PyTemplate {
         self.template.clone().into()
     }
 
-    /// Writes the grammar of one request: of these tools, or of the body of a chat completion.
+    /// Writes the grammar of one request, given by its tools or by the body of a chat completion.
     #[pyo3(signature = (tools=None, *, request=None, tool_choice=None, parallel=None, prompt=None, reasoning="auto", format="gbnf"))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn for_request<'py>(
@@ -157,7 +157,7 @@ impl Grammar {
     }
 }
 
-/// The response template, if that is all that is given: an object, JSON text, or a place with no chat template.
+/// The response template, if the argument is one: an object, JSON text, or a source without a chat template.
 fn response_template_alone(given: &Bound<'_, PyAny>) -> PyResult<Option<Template>> {
     let py = given.py();
     if given.is_instance_of::<PyTemplate>() || given.is_instance_of::<PyDict>() {
@@ -174,7 +174,7 @@ fn response_template_alone(given: &Bound<'_, PyAny>) -> PyResult<Option<Template
     }
 }
 
-/// Special tokens as Python names them: texts, or a dict of texts and their ids, as `get_added_vocab()` gives it.
+/// Special tokens: a list of texts, or a dict of texts and ids, such as that of `get_added_vocab()`.
 fn named_tokens(given: &Bound<'_, PyAny>) -> PyResult<Vec<SpecialToken>> {
     if let Ok(ids) = given.cast::<PyDict>() {
         let token = |(text, id): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<SpecialToken> {

@@ -1,9 +1,8 @@
-//! Backchat as a Python module: names and nothing else.
+//! The Python module: lists what it exports.
 
 mod batch;
 mod bridge;
 mod errors;
-mod given;
 mod grammar;
 mod model;
 mod names;
@@ -11,6 +10,7 @@ mod parser;
 mod recovery;
 mod tape;
 mod template;
+mod text_or_ids;
 mod tokens;
 mod value;
 mod workbench;

@@ -1,4 +1,4 @@
-//! Chat templates as callers give them, with what their models give them.
+//! Chat templates that callers name or pass as text, with the special tokens of their models.
 
 use backchat::chat::source::{self, Source};
 use backchat::chat::{ChatTemplate, RenderOptions};
@@ -13,56 +13,56 @@ use crate::errors::not_loaded;
 use crate::names::{Named, Place};
 use crate::value::from_python;
 
-/// What a chat template may be.
+/// The expected type of a chat template, for errors.
 const EXPECTED: &str = "a chat template is a str or a path";
 
-/// A chat template and the variables that its model gives it.
+/// A chat template and the variables that its model sets.
 pub struct Model {
     pub source: String,
     pub variables: Object,
-    /// The place that it was read from.
+    /// The source that it was read from.
     pub place: Option<Place>,
 }
 
-/// Which template of several is read, and what its variables are set to.
+/// Selects one of several templates, and sets its variables.
 #[derive(Clone, Copy, Default)]
-pub struct Given<'a, 'py> {
+pub struct Selection<'a, 'py> {
     pub variables: Option<&'a Bound<'py, PyDict>>,
     pub template_name: Option<&'a str>,
 }
 
-impl<'a, 'py> Given<'a, 'py> {
+impl<'a, 'py> Selection<'a, 'py> {
     pub fn new(variables: Option<&'a Bound<'py, PyDict>>, template_name: Option<&'a str>) -> Self {
         Self { variables, template_name }
     }
 }
 
 impl Model {
-    /// The model that most functions look at: the template for tools, if there are several.
-    pub fn of(chat_template: &Bound<'_, PyAny>, given: Given<'_, '_>) -> PyResult<Self> {
+    /// The model for most functions: of several templates, the one for tools.
+    pub fn of(chat_template: &Bound<'_, PyAny>, given: Selection<'_, '_>) -> PyResult<Self> {
         Self::with(chat_template, given, Source::for_tools)
     }
 
-    /// The model that a response template is derived from and proved with: it has the tokens of the files beside it.
-    pub fn to_derive(chat_template: &Bound<'_, PyAny>, given: Given<'_, '_>) -> PyResult<Self> {
+    /// The model for deriving and proving, with the special tokens of the files next to it.
+    pub fn to_derive(chat_template: &Bound<'_, PyAny>, given: Selection<'_, '_>) -> PyResult<Self> {
         Self::with(chat_template, given, |source| source.for_tools().with_tokens_beside())
     }
 
-    /// The model of a conversation: its template for tools, if it has some.
-    pub fn to_render(chat_template: &Bound<'_, PyAny>, given: Given<'_, '_>, has_tools: bool) -> PyResult<Self> {
+    /// The model for rendering: of several templates, the one for tools if the conversation has tools.
+    pub fn to_render(chat_template: &Bound<'_, PyAny>, given: Selection<'_, '_>, has_tools: bool) -> PyResult<Self> {
         Self::with(chat_template, given, |source| if has_tools { source.for_tools() } else { source })
     }
 
     fn with(
         chat_template: &Bound<'_, PyAny>,
-        given: Given<'_, '_>,
+        given: Selection<'_, '_>,
         choose: impl FnOnce(Source) -> Source + Send,
     ) -> PyResult<Self> {
         let py = chat_template.py();
         let mut model = match Named::of(chat_template, EXPECTED)? {
             Named::Text(_) if given.template_name.is_some() => {
                 return Err(PyValueError::new_err(
-                    "`template_name` chooses from the templates of a place, not from text",
+                    "`template_name` selects from the templates of a file or model, not from text",
                 ));
             }
             Named::Text(source) => Self { source, variables: Object::new(), place: None },
@@ -83,7 +83,7 @@ impl Model {
             .map_err(|error| not_loaded(py, &[error.diagnostic(&self.source, self.name())]))
     }
 
-    /// How messages name it.
+    /// Its name in messages.
     pub fn name(&self) -> &str {
         self.place.as_ref().map_or("<chat template>", |place| &place.name)
     }
@@ -92,7 +92,7 @@ impl Model {
         RenderOptions::default().now(answers::NOW.to_owned())
     }
 
-    /// How it is examined.
+    /// The options for examining it.
     pub fn to_examine(&self) -> backchat::doctor::Options {
         backchat::doctor::Options::default().variables(self.variables.clone()).now(answers::NOW.to_owned())
     }
@@ -127,7 +127,7 @@ pub fn targets(target: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<&'static Targe
     names.iter().map(find).collect()
 }
 
-/// Recorded outputs: the file that has them, or texts and dicts with `text` and what is known about it.
+/// Recorded outputs: the name of a file, or texts and dicts with `text` and other keys.
 pub fn read_samples(given: &Bound<'_, PyAny>) -> PyResult<Vec<Sample>> {
     let py = given.py();
     if let Ok(file) = Place::of(given, "") {

@@ -1,4 +1,4 @@
-//! What callers name: one rule for templates, schemas, tokenizers and files, which is the command's.
+//! Names of templates, schemas, tokenizers and files, resolved as on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// The text of something, or the place where it is.
+/// A text itself, or a name that refers to one.
 pub enum Named {
     Text(String),
     Place(Place),
@@ -17,7 +17,7 @@ pub enum Named {
 /// A name as on the command line: a file, a folder, a model in the cache, or `-`.
 pub struct Place {
     pub name: String,
-    /// Whether a `str` said so, which might have been meant as text.
+    /// Whether it was given as a `str`, which may have been meant as text.
     is_str: bool,
 }
 
@@ -33,7 +33,7 @@ impl Named {
 }
 
 impl Place {
-    /// The folder of the process.
+    /// The current folder.
     pub fn here() -> Self {
         Self { name: ".".to_owned(), is_str: false }
     }
@@ -44,11 +44,11 @@ impl Place {
         let path = given.extract::<PathBuf>().map_err(|_| wrong_type(given, expected))?;
         match path.into_os_string().into_string() {
             Ok(name) => Ok(Self { name, is_str }),
-            Err(name) => Err(PyTypeError::new_err(format!("a name is Unicode text, unlike {name:?}"))),
+            Err(name) => Err(PyTypeError::new_err(format!("a name must be Unicode text, unlike {name:?}"))),
         }
     }
 
-    /// The problems of a place; if nothing is there, they say what was tried.
+    /// The problems of reading it; if nothing exists under the name, they explain what was tried.
     pub fn tried(&self, mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if self.name == "-" || Path::new(&self.name).exists() {
             return problems;
@@ -71,7 +71,7 @@ fn is_text(given: &str) -> bool {
     given.is_empty() || given.contains(['{', '\n'])
 }
 
-/// Whether a text is the JSON of a response template or schema; a chat template that begins with a brace continues as
+/// Whether a text is the JSON of a response template or schema: a chat template that begins with a brace continues as
 /// Jinja.
 pub fn is_json(text: &str) -> bool {
     let inner = text.trim_start().strip_prefix('{');
@@ -87,13 +87,13 @@ pub fn one_of<T: Copy>(keyword: &str, words: &[(&str, T)], given: &str) -> PyRes
     })
 }
 
-/// The refusal of a value of another type.
+/// The error for a value of another type.
 pub fn wrong_type(given: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     let name = given.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
     PyTypeError::new_err(format!("{expected}, not {name}"))
 }
 
-/// The folder or file that a name means, which may be that of a model in the cache.
+/// The folder or file that a name refers to, which may be a model in the cache.
 pub fn place(place: &Place) -> Result<String, Vec<Diagnostic>> {
     input::place(&place.name).map_err(|error| place.tried(error.diagnostics))
 }

@@ -1,4 +1,4 @@
-//! The streaming parser: text in, events out as dicts, in the words and the order of transformers.
+//! The streaming parser: text in, events out as dicts with the keys and in the order of transformers.
 
 use std::sync::Arc;
 
@@ -16,60 +16,60 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyType};
 
 use crate::errors::not_read;
-use crate::given::{Given, ready_for_ids};
 use crate::names::one_of;
 use crate::recovery::Recovery;
 use crate::template;
+use crate::text_or_ids::{TextOrIds, ready_for_ids};
 use crate::value::{from_python, object, to_python, tools as read_tools};
 
-/// From how many bytes on text is parsed without the interpreter's lock.
+/// Texts longer than this, in bytes, are parsed without the GIL.
 const LONG: usize = 4096;
 
 /// A stateful parser of one generation.
 #[pyclass(name = "ResponseParser", module = "backchat", subclass)]
 pub struct ResponseParser {
-    /// None once it is finalized.
+    /// `None` once it is finalized.
     parser: Option<Parser>,
-    /// What it found in the prefix.
+    /// The events of the prefix.
     #[pyo3(get)]
     initial_events: Py<PyList>,
     raises: bool,
     tools: Option<Arc<Tools>>,
     mode: Mode,
-    told: Told,
+    writer: EventWriter,
     /// The message once it is finalized.
     finished: Option<Py<PyDict>>,
 }
 
-/// How events are told.
-struct Told {
-    /// The names of fields as Python has them, found by the address of the library's own.
+/// Turns events into dicts.
+struct EventWriter {
+    /// The names of fields as Python strings, looked up by the address of the library's own.
     names: Vec<(Arc<str>, Py<PyString>)>,
-    /// The chunk of each field without its text: a copy of it is made in half the time of a new one.
+    /// The chunk of each field without its text: copying it takes half the time of building a new one.
     chunks: Vec<(Arc<str>, Py<PyDict>)>,
     /// The text so far, if spans are requested.
     text: Option<Text>,
-    /// How much of it the prompt wrote.
+    /// The length of the prompt's part of it.
     prompt: usize,
     implicit: Option<String>,
-    /// What went wrong so far.
+    /// The problems so far.
     problems: Vec<Py<PyDict>>,
-    /// Whether that is told as it happens: transformers, whose parser raises, knows no such event.
-    tells_problems: bool,
+    /// Whether problems are also events. The parser of transformers raises, and has no such event.
+    reports_problems: bool,
 }
 
-/// What the parser reads, with a place in it that is known in bytes and in characters.
+/// The parser's input, with one position that is known in bytes and in characters.
 #[derive(Default)]
 struct Text {
     all: String,
-    /// Where the text of each id is, if it comes of ids.
+    /// The position of each id's text, if the input is ids.
     ids: Option<IdSpans>,
     bytes: usize,
     characters: usize,
 }
 
 impl Text {
-    /// Adds what a parser of ids has read.
+    /// Adds the text that a parser of ids has decoded.
     fn take(&mut self, parser: &Parser) {
         if let Some(kept) = parser.kept_text() {
             self.all.push_str(kept.get(self.all.len()..).unwrap_or(""));
@@ -79,13 +79,13 @@ impl Text {
         }
     }
 
-    /// Says of which ids the text of a span is.
-    fn tell_ids(&self, py: Python<'_>, dict: &Bound<'_, PyDict>, span: Span) -> PyResult<()> {
+    /// Adds the range of ids that the text of a span came from.
+    fn put_ids(&self, py: Python<'_>, dict: &Bound<'_, PyDict>, span: Span) -> PyResult<()> {
         let Some(ids) = self.ids.as_ref().map(|ids| ids.ids_of(span)) else { return Ok(()) };
         dict.set_item(intern!(py, "ids"), (ids.start, ids.end))
     }
 
-    /// A place in characters. Places come in order, or nearly.
+    /// A position in characters. Queries are mostly in ascending order.
     fn characters(&mut self, bytes: usize) -> usize {
         let between = |from: usize, to: usize| self.all.get(from..to).map_or(0, |text| text.chars().count());
         let characters = match bytes >= self.bytes {
@@ -97,7 +97,7 @@ impl Text {
     }
 }
 
-impl Told {
+impl EventWriter {
     fn name(&mut self, py: Python<'_>, field: &Arc<str>) -> Py<PyString> {
         if let Some((_, known)) = self.names.iter().find(|(known, _)| Arc::ptr_eq(known, field)) {
             return known.clone_ref(py);
@@ -110,12 +110,12 @@ impl Told {
     /// The span of a delimiter in characters, if requested.
     fn place(&mut self, py: Python<'_>, dict: &Bound<'_, PyDict>, span: Span) -> PyResult<()> {
         let Some(text) = &mut self.text else { return Ok(()) };
-        text.tell_ids(py, dict, span)?;
+        text.put_ids(py, dict, span)?;
         dict.set_item(intern!(py, "start"), text.characters(span.start))?;
         dict.set_item(intern!(py, "end"), text.characters(span.end))
     }
 
-    /// A piece of text as a dict; none where all of it is the prompt's own.
+    /// A piece of text as a dict; `None` if all of it belongs to the prompt.
     fn piece<'py>(
         &mut self,
         py: Python<'py>,
@@ -124,7 +124,7 @@ impl Told {
         dirty: bool,
         span: Span,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        // A server sends its client what is in a chunk, and must never send a piece of the prompt.
+        // Servers send chunks to their clients, and must never send a piece of the prompt.
         let own = match self.text {
             Some(_) => text.get(self.prompt.saturating_sub(span.start)..).unwrap_or(""),
             None => text,
@@ -146,19 +146,19 @@ impl Told {
         };
         chunk.set_item(intern!(py, "text"), own)?;
         if let Some(known) = &self.text {
-            known.tell_ids(py, &chunk, span)?;
+            known.put_ids(py, &chunk, span)?;
         }
         Ok(Some(chunk))
     }
 
-    /// A problem as a dict, with its place if requested.
+    /// A problem as a dict, with its position if requested.
     fn problem<'py>(&mut self, py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyDict>> {
         let dict = to_python(py, &problem.to_value())?.cast_into::<PyDict>()?;
         self.place(py, &dict, problem.span)?;
         Ok(dict)
     }
 
-    /// An event as a dict; none where all its text is the prompt's own.
+    /// An event as a dict; `None` if all of its text belongs to the prompt.
     fn event<'py>(&mut self, py: Python<'py>, event: EventRef<'_>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if let EventRef::Chunk { field, text, dirty, span } = event {
             return self.piece(py, field, text, dirty, span);
@@ -207,7 +207,7 @@ impl Told {
             EventRef::Problem(problem) => {
                 let problem = self.problem(py, problem)?;
                 self.problems.push(problem.clone().unbind());
-                if !self.tells_problems {
+                if !self.reports_problems {
                     return Ok(None);
                 }
                 dict.set_item(intern!(py, "type"), intern!(py, "problem"))?;
@@ -230,22 +230,22 @@ const CLOSERS: [(&str, ClosersInStrings); 2] = [("ends", ClosersInStrings::Ends)
 const REASONING: [(&str, Reasoning); 3] =
     [("kept", Reasoning::Kept), ("in-content", Reasoning::InContent), ("dropped", Reasoning::Dropped)];
 
-/// What a caller says about tools, ready for a parser.
+/// The caller's tools, prepared for a parser.
 pub fn tools(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Tools>>> {
     let Some(value) = read_tools(given)? else { return Ok(None) };
     let tools = Tools::new(&value).map_err(|reason| PyValueError::new_err(reason.to_string()))?;
     Ok(Some(Arc::new(tools)))
 }
 
-/// What to say of a prefix that is not given.
+/// The error for a missing prefix.
 pub fn needs_prefix(what: &str) -> PyErr {
     PyValueError::new_err(format!(
         "{what} requires `prefix`, the prompt that was sent to the model: chat templates often write the beginning of the \
-         answer there; pass `prefix=\"\"` where the text holds the whole message"
+         answer there; pass `prefix=\"\"` if the text contains the whole message"
     ))
 }
 
-/// What to say of required fields that the output does not have.
+/// The error for required fields that the output lacks.
 fn missing(finished: &Finished) -> Option<String> {
     let is_malformed = |name: &&String| finished.malformed.iter().any(|region| region.field == **name);
     let names: Vec<String> =
@@ -280,7 +280,7 @@ impl ResponseParser {
         let template = template::of(template)?;
         let ready = ready_for_ids(tokenizer, &template, policy)?;
         let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?;
-        let prompt = Given::prompt(prefix, ready.is_some())?;
+        let prompt = TextOrIds::prompt(prefix, ready.is_some())?;
         let (mode, tools) = (one_of("mode", &MODES, mode)?, self::tools(tools)?);
         let options = Options::default().mode(mode).tools(tools.clone()).grow_calls(grow_calls);
         let options = Recovery::read(recover, validate, mode)?.of(options);
@@ -298,8 +298,8 @@ impl ResponseParser {
         });
         let implicit = template.implicit_field().map(|field| field.name.clone());
         let (names, chunks, problems) = (Vec::new(), Vec::new(), Vec::new());
-        let mut told =
-            Told { names, chunks, text, prompt: 0, implicit, problems, tells_problems: !raises || grow_calls };
+        let mut writer =
+            EventWriter { names, chunks, text, prompt: 0, implicit, problems, reports_problems: !raises || grow_calls };
         let initial_events = PyList::empty(py);
         for event in parser.initial_events() {
             if let Event::Malformed { field, reason, .. } = event
@@ -307,26 +307,26 @@ impl ResponseParser {
             {
                 return Err(not_read(py, &format!("field `{field}`: {reason}")));
             }
-            if let Some(dict) = told.event(py, event.borrowed())? {
+            if let Some(dict) = writer.event(py, event.borrowed())? {
                 initial_events.append(dict)?;
             }
         }
-        told.prompt = parser.prefix_length();
+        writer.prompt = parser.prefix_length();
         Ok(Self {
             parser: Some(parser),
             initial_events: initial_events.unbind(),
             raises,
             tools,
             mode,
-            told,
+            writer,
             finished: None,
         })
     }
 
-    /// Takes the next piece of the model's text; gives what happened in it.
+    /// Parses the next piece of the model's text and returns its events.
     fn feed<'py>(&mut self, py: Python<'py>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
         let text = text.to_str()?;
-        if let (Some(known), Some(parser)) = (&mut self.told.text, &self.parser)
+        if let (Some(known), Some(parser)) = (&mut self.writer.text, &self.parser)
             && parser.kept_text().is_none()
         {
             known.all.push_str(text);
@@ -334,9 +334,9 @@ impl ResponseParser {
         self.take_live(py, "feed", |parser, mut sink| parser.feed_into(text, &mut sink))
     }
 
-    /// Takes the next ids of the model; gives what happened in them.
+    /// Parses the model's next ids and returns their events.
     fn feed_tokens<'py>(&mut self, py: Python<'py>, ids: Vec<u32>) -> PyResult<Bound<'py, PyList>> {
-        if self.told.text.is_some() {
+        if self.writer.text.is_some() {
             return self.take_with_text(py, "feed_tokens", |parser| parser.feed_tokens(&ids));
         }
         self.take_live(py, "feed_tokens", |parser, mut sink| parser.feed_tokens_into(&ids, &mut sink))
@@ -347,12 +347,12 @@ impl ResponseParser {
         Ok(self.parser.as_ref().ok_or_else(|| finalized("_text_of"))?.text_of_next(id))
     }
 
-    /// Takes text whose ids are not known: what it spells of markers are markers.
+    /// Parses text whose ids are unknown: markers match by their characters.
     fn _feed_spelled<'py>(&mut self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
         self.take_with_text(py, "_feed_spelled", |parser| parser.feed_spelled(text))
     }
 
-    /// Ends the message: gives it and the last events.
+    /// Ends the message; returns it and the last events.
     fn finalize<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
         let events = match self.parser.as_ref().and_then(Parser::kept_text) {
             Some(_) => self.take_with_text(py, "finalize", Parser::end_tokens)?,
@@ -363,7 +363,7 @@ impl ResponseParser {
         let message = object(py, &finished.message)?;
         self.finished = Some(message.clone().unbind());
         for event in &finished.events {
-            take(py, &mut self.told, self.raises, &events, event.borrowed())?;
+            take(py, &mut self.writer, self.raises, &events, event.borrowed())?;
         }
         match missing(&finished) {
             Some(message) => Err(not_read(py, &message)),
@@ -371,7 +371,7 @@ impl ResponseParser {
         }
     }
 
-    /// The message as it stands, without what is held back; a copy.
+    /// A copy of the message so far, without held text.
     #[getter]
     fn message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match (&self.parser, &self.finished) {
@@ -381,13 +381,13 @@ impl ResponseParser {
         }
     }
 
-    /// What went wrong so far: the problems of the text, each as a dict.
+    /// The problems so far, each as a dict.
     #[getter]
     fn problems<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, &self.told.problems)
+        PyList::new(py, &self.writer.problems)
     }
 
-    /// What is kept back, from which character on, and for which delimiters.
+    /// The held text, its position in characters, and the delimiters it could become.
     #[getter]
     fn held<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let class = py.import("backchat._types")?.getattr("Held")?;
@@ -401,12 +401,12 @@ impl ResponseParser {
             dict.set_item("pattern", delimiter.pattern)?;
             pending.append(dict)?;
         }
-        // A place in characters is known where the text is kept.
-        let kept = self.told.text.as_ref().and_then(|text| text.all.get(..held.start));
+        // The position in characters is known if the text is kept.
+        let kept = self.writer.text.as_ref().and_then(|text| text.all.get(..held.start));
         class.call1((held.text, kept.map(|text| text.chars().count()), pending))
     }
 
-    /// Gives the arguments of calls the types that their tools' schemas say.
+    /// Casts the arguments of calls to the types of their tools' schemas.
     fn _coerce_tool_calls<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let Some(tools) = &self.tools else { return Ok(value.clone()) };
         let mut typed = from_python(value)?;
@@ -419,10 +419,10 @@ impl ResponseParser {
         self.parser.as_ref().and_then(Parser::current_field)
     }
 
-    /// What the prefix adds, then what was fed.
+    /// The parsed part of the prefix, and everything fed after it.
     #[getter]
     fn input_text(&self) -> PyResult<&str> {
-        let text = self.told.text.as_ref();
+        let text = self.writer.text.as_ref();
         text.map(|text| text.all.as_str()).ok_or_else(|| PyRuntimeError::new_err("`input_text` needs `spans=True`"))
     }
 }
@@ -435,13 +435,13 @@ impl ResponseParser {
         method: &str,
         feed: impl FnOnce(&mut Parser, &mut dyn FnMut(EventRef<'_>)) -> Result<(), backchat::ParseError>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let Self { parser, told, raises, .. } = self;
+        let Self { parser, writer, raises, .. } = self;
         let parser = parser.as_mut().ok_or_else(|| finalized(method))?;
         let events = PyList::empty(py);
         let mut failed: PyResult<()> = Ok(());
         let parsed = feed(parser, &mut |event| {
             if failed.is_ok() {
-                failed = take(py, told, *raises, &events, event);
+                failed = take(py, writer, *raises, &events, event);
             }
         });
         failed?;
@@ -449,31 +449,31 @@ impl ResponseParser {
         Ok(events)
     }
 
-    /// Lets the parser take ids, and tells its events once their text is known.
+    /// Feeds the parser, and turns its events into dicts once the text of all ids is known.
     fn take_with_text<'py>(
         &mut self,
         py: Python<'py>,
         method: &str,
         feed: impl FnOnce(&mut Parser) -> Result<Events, backchat::ParseError>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let Self { parser, told, raises, .. } = self;
+        let Self { parser, writer, raises, .. } = self;
         let parser = parser.as_mut().ok_or_else(|| finalized(method))?;
         let taken = feed(parser).map_err(|error| not_read(py, &error.to_string()))?;
-        if let Some(known) = &mut told.text {
+        if let Some(known) = &mut writer.text {
             known.take(parser);
         }
         let events = PyList::empty(py);
         for event in taken.iter() {
-            take(py, told, *raises, &events, event.borrowed())?;
+            take(py, writer, *raises, &events, event.borrowed())?;
         }
         Ok(events)
     }
 }
 
-/// Adds an event, or raises what it tells of.
+/// Adds an event, or raises the error that it reports.
 fn take(
     py: Python<'_>,
-    told: &mut Told,
+    writer: &mut EventWriter,
     raises: bool,
     events: &Bound<'_, PyList>,
     event: EventRef<'_>,
@@ -483,7 +483,7 @@ fn take(
     {
         return Err(not_read(py, &format!("field `{field}`: {reason}")));
     }
-    match told.event(py, event)? {
+    match writer.event(py, event)? {
         Some(dict) => events.append(dict),
         None => Ok(()),
     }
@@ -493,7 +493,7 @@ fn finalized(method: &str) -> PyErr {
     PyRuntimeError::new_err(format!("ResponseParser already finalized: `{method}` comes too late"))
 }
 
-/// What reads one whole output.
+/// How to parse one whole output.
 pub struct Reading {
     pub tools: Option<Arc<Tools>>,
     pub mode: Mode,
@@ -506,15 +506,14 @@ impl Reading {
         self.recovery.of(Options::default().mode(self.mode).tools(self.tools.clone()))
     }
 
-    /// Reads an output with a parser that has just begun: its message, and what went wrong in it. The error is its
-    /// message.
+    /// Parses an output with a new parser; returns the message and the problems, or the text of an error.
     pub fn read(
         &self,
         parser: Result<Parser, backchat::ParseError>,
-        output: &Given,
+        output: &TextOrIds,
     ) -> Result<(Object, Vec<Problem>), String> {
-        let told = |error: backchat::ParseError| error.to_string();
-        let mut parser = parser.map_err(told)?;
+        let message_of = |error: backchat::ParseError| error.to_string();
+        let mut parser = parser.map_err(message_of)?;
         let mut first: Option<String> = None;
         let mut note = |event: EventRef<'_>| {
             if let EventRef::Malformed { field, reason, .. } = event {
@@ -523,10 +522,10 @@ impl Reading {
         };
         parser.initial_events().iter().for_each(|event| note(event.borrowed()));
         match output {
-            Given::Text(text) => parser.feed_into(text, &mut note).map_err(told)?,
-            Given::Ids(ids) => parser.feed_tokens_into(ids, &mut note).map_err(told)?,
+            TextOrIds::Text(text) => parser.feed_into(text, &mut note).map_err(message_of)?,
+            TextOrIds::Ids(ids) => parser.feed_tokens_into(ids, &mut note).map_err(message_of)?,
         }
-        let finished = parser.finish_into(&mut note).map_err(told)?;
+        let finished = parser.finish_into(&mut note).map_err(message_of)?;
         match first.filter(|_| self.raises).or_else(|| missing(&finished)) {
             Some(message) => Err(message),
             None => Ok((finished.message, finished.problems)),
@@ -534,7 +533,7 @@ impl Reading {
     }
 }
 
-/// Reads a whole output. One call, no events.
+/// Parses a whole output in one call, without events.
 #[pyfunction]
 #[pyo3(signature = (text, template, *, prefix=None, tools=None, mode="stable", errors="raise", tokenizer=None, policy="exact", stop_ids=Vec::new(), recover=None, validate=false))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -555,12 +554,12 @@ pub fn parse_response<'py>(
     let prefix = prefix.ok_or_else(|| needs_prefix("`parse_response`"))?;
     let template = template::of(template)?;
     let ready = ready_for_ids(tokenizer, &template, policy)?;
-    let prompt = Given::prompt(prefix, ready.is_some())?;
+    let prompt = TextOrIds::prompt(prefix, ready.is_some())?;
     let (tools, mode) = (self::tools(tools)?, one_of("mode", &MODES, mode)?);
     let raises = one_of("errors", &RAISES, errors)?;
     let recovery = Recovery::read(recover, validate, mode)?;
     let reading = Reading { tools, mode, raises, recovery };
-    let output = Given::output(text, ready.is_some())?;
+    let output = TextOrIds::output(text, ready.is_some())?;
     let options = reading.options();
     let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
     let parser = prompt.begin(&template, ready.as_ref(), options);

@@ -1,11 +1,11 @@
-//! What a caller says about recovery: the policies, and whether arguments are checked.
+//! The options for recovery: the policies, and whether arguments are validated.
 
 use backchat::parser::{Mode, Options, Policies};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// How a text is read that departs from its format.
+/// How to parse text that deviates from its format.
 #[derive(Clone, Copy, Default)]
 pub struct Recovery {
     policies: Policies,
@@ -13,7 +13,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Reads `recover`, a list of policies or text that names some, and `validate`. Reference mode takes no policies.
+    /// Reads `recover` (policies, as a list or as text) and `validate`. Reference mode takes no policies.
     pub fn read(recover: Option<&Bound<'_, PyAny>>, validate: bool, mode: Mode) -> PyResult<Self> {
         let policies = recover.map_or(Ok(Policies::none()), policies)?;
         if mode == Mode::Reference && !policies.is_empty() {
@@ -23,7 +23,7 @@ impl Recovery {
         Ok(Self { policies, validate })
     }
 
-    /// The options with them.
+    /// Adds them to options.
     pub fn of(self, options: Options) -> Options {
         options.recover(self.policies).validate(self.validate)
     }

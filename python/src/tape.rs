@@ -1,6 +1,6 @@
-//! Values on their way from the thread that read them to the interpreter's: one after another, in two allocations.
+//! Carries values from the thread that parsed them to the interpreter's thread, in two allocations.
 //!
-//! A message is dozens of small allocations. Made on one thread and dropped on another, they have both wait for the allocator.
+//! A message is dozens of small allocations. If one thread makes and another drops them, both wait for the allocator.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -9,11 +9,11 @@ use backchat::json::{Object, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
-/// How many keys are kept, and how long they may be: tools have few and short ones, a text that is read as keys may not.
+/// How many keys are kept, and how long they may be. Tools have few short keys; malformed outputs may have others.
 const KEPT: usize = 1024;
 const SHORT: usize = 64;
 
-/// One value, or the head of those that follow. Lengths of texts are in bytes.
+/// One value, or the header of the values that follow. Lengths of texts are in bytes.
 enum Mark {
     Null,
     Bool(bool),
@@ -23,7 +23,7 @@ enum Mark {
     Digits(usize),
     Text(usize),
     List(usize),
-    /// So many keys, each a text, with a value behind it.
+    /// This many keys, each a text followed by its value.
     Object(usize),
 }
 
@@ -64,10 +64,10 @@ impl Tape {
         }
     }
 
-    /// Writes what a value is as JSON, as a text.
+    /// Writes the JSON of a value, as a text.
     pub fn write_json(&mut self, value: &Value) {
         let before = self.text.len();
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = write!(self.text, "{value}");
         self.marks.push(Mark::Text(self.text.len() - before));
     }
@@ -82,7 +82,7 @@ impl Tape {
     }
 }
 
-/// The keys of objects as Python has them: rows have the same ones, and need them once.
+/// The keys of objects as Python strings, shared by all rows.
 #[derive(Default)]
 pub struct Keys(HashMap<Box<str>, Py<PyString>>);
 
@@ -99,14 +99,14 @@ impl Keys {
     }
 }
 
-/// Makes objects of Python from a tape.
+/// Turns a tape into Python objects.
 pub struct Reader<'t> {
     marks: std::slice::Iter<'t, Mark>,
     text: &'t str,
 }
 
 impl Reader<'_> {
-    /// The next value; `None` of Python where there are no more.
+    /// The next value; Python's `None` at the end.
     pub fn next<'py>(&mut self, py: Python<'py>, keys: &mut Keys) -> PyResult<Bound<'py, PyAny>> {
         Ok(match self.marks.next() {
             None | Some(Mark::Null) => py.None().into_bound(py),

@@ -16,10 +16,10 @@ use crate::errors::{not_loaded, problems};
 use crate::names::{Named, Place};
 use crate::value::{from_python, to_python};
 
-/// What a response template may be.
+/// The expected type of a response template, for errors.
 const EXPECTED: &str = "a response template is a dict, a str, a path or a Template";
 
-/// How many templates that came as dicts are kept.
+/// How many templates passed as dicts are kept.
 const KEPT: usize = 64;
 
 static DICTS: Mutex<VecDeque<(Value, Template)>> = Mutex::new(VecDeque::new());
@@ -45,7 +45,7 @@ impl From<Template> for PyTemplate {
 
 #[pymethods]
 impl PyTemplate {
-    /// Loads a template from a dict, JSON text, a place that has one, or another template; raises `TemplateError` with every problem at once.
+    /// Loads a template from a dict, JSON text, a name, or another template; raises `TemplateError` with every problem.
     #[new]
     fn new(spec: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(known) = spec.cast::<Self>() {
@@ -62,10 +62,10 @@ impl PyTemplate {
         loaded.map(Self::from).map_err(|error| not_loaded(spec.py(), &error.diagnostics))
     }
 
-    /// Reads a template from a place, whatever characters its name has.
+    /// Reads a template by name, whatever characters the name has.
     #[staticmethod]
     fn open(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Self::read(py, &Place::of(path, "a place is a str or a path")?)
+        Self::read(py, &Place::of(path, "a name is a str or a path")?)
     }
 
     #[getter]
@@ -121,7 +121,7 @@ impl PyTemplate {
     }
 }
 
-/// The place that a caller names, if it is one.
+/// The name, if the argument is one.
 pub fn place(spec: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
     if spec.is_instance_of::<PyTemplate>() || spec.is_instance_of::<PyDict>() {
         return Ok(None);
@@ -132,7 +132,7 @@ pub fn place(spec: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
     })
 }
 
-/// A template from whatever says one: itself, a place, JSON text, or a dict, which is compiled once.
+/// A template from a `Template`, a name, JSON text, or a dict, which is compiled once.
 pub fn of(spec: &Bound<'_, PyAny>) -> PyResult<Template> {
     if let Ok(known) = spec.cast::<PyTemplate>() {
         return Ok(known.get().inner.clone());

@@ -1,4 +1,4 @@
-//! Tokenizers: read once, shared by parsers of ids, masks and bridges.
+//! Tokenizers, each read once and shared by parsers, masks and bridges.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,10 +13,10 @@ use pyo3::prelude::*;
 use crate::errors::not_loaded;
 use crate::names::Named;
 
-/// How many templates a tokenizer keeps that were made ready for its ids.
+/// How many templates prepared for its ids a tokenizer keeps.
 const KEPT: usize = 16;
 
-/// The decode side of a tokenizer, and the other once something is encoded.
+/// A tokenizer: the decoder, and an encoder loaded on first use.
 #[pyclass(frozen, name = "Tokenizer", module = "backchat")]
 pub struct PyTokenizer {
     json: String,
@@ -42,7 +42,7 @@ impl PyTokenizer {
         Ok(Self { json, tokens, encoder: OnceLock::new(), templates: Mutex::default() })
     }
 
-    /// The ids of a text, without special tokens that it does not spell.
+    /// The ids of a text. No special tokens are added.
     fn encode(&self, py: Python<'_>, text: &str) -> PyResult<Vec<u32>> {
         let encoder = self.encoder(py)?;
         let encoded = py.detach(|| encoder.encode(text)).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -60,13 +60,13 @@ impl PyTokenizer {
         &self.tokens
     }
 
-    /// The encoder, read on first use, as that takes seconds for a large vocabulary.
+    /// The encoder, loaded on first use, because that takes seconds for a large vocabulary.
     pub fn encoder(&self, py: Python<'_>) -> PyResult<Arc<Tokenizer>> {
         let read = || Tokenizer::load(&self.json).map(Arc::new).map_err(|error| error.to_string());
         py.detach(|| self.encoder.get_or_init(read)).clone().map_err(PyValueError::new_err)
     }
 
-    /// A template ready for the ids of the tokenizer.
+    /// A template prepared for the tokenizer's ids.
     pub fn template(&self, template: &Template, policy: Policy) -> PyResult<TokenTemplate> {
         let lock = || self.templates.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = |(known, other, _): &&(Template, Policy, TokenTemplate)| *other == policy && known == template;
@@ -82,7 +82,7 @@ impl PyTokenizer {
     }
 }
 
-/// The tokenizer that a caller means: one of these, a file, or an object of transformers or tokenizers.
+/// A tokenizer from a `Tokenizer`, a file, or an object of transformers or tokenizers.
 pub fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTokenizer>> {
     if let Ok(known) = given.cast::<PyTokenizer>() {
         return Ok(known.clone());

@@ -1,4 +1,4 @@
-//! JSON values and Python objects, each from the other: numbers keep their digits, objects the order of their keys.
+//! Converts between JSON values and Python objects: numbers keep their digits, objects the order of their keys.
 
 use backchat::json::{self, Object, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 /// How deep lists and objects may nest: as deep as the library reads JSON.
 const DEEPEST: usize = 512;
 
-/// A value as Python has it.
+/// A value as a Python object.
 pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),
@@ -40,7 +40,7 @@ pub fn object<'py>(py: Python<'py>, entries: &Object) -> PyResult<Bound<'py, PyD
     Ok(dict)
 }
 
-/// What Python gives as a value.
+/// A Python object as a value.
 pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     nested(object, 0)
 }
@@ -67,10 +67,10 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     }
     if let Ok(dict) = object.cast::<PyDict>() {
         let mut entries = Object::new();
-        // A copy, as whoever else has the dict may change it meanwhile.
+        // A copy, because other code may change the dict meanwhile.
         for (key, value) in dict.copy()?.iter() {
             let Ok(key) = key.cast::<PyString>() else {
-                let message = format!("a key has to be a str, not {}", key.get_type().name()?);
+                let message = format!("a key must be a str, not {}", key.get_type().name()?);
                 return Err(PyTypeError::new_err(message));
             };
             entries.insert(key.to_str()?, nested(&value, depth + 1)?);
@@ -84,12 +84,10 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return Ok(Value::List(items.iter().map(|item| nested(&item, depth + 1)).collect::<PyResult<_>>()?));
     }
     let name = object.get_type().name()?;
-    Err(PyTypeError::new_err(format!(
-        "expected what JSON can say (dict, list, str, int, float, bool or None), not {name}"
-    )))
+    Err(PyTypeError::new_err(format!("expected a JSON value (dict, list, str, int, float, bool or None), not {name}")))
 }
 
-/// The tools of a request, as dicts, or as functions where transformers is installed; none where there are none.
+/// The tools of a request: dicts, or functions if transformers is installed. `None` if there are none.
 pub fn tools(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
     let Some(tools) = tools.filter(|tools| !tools.is_none()) else { return Ok(None) };
     let mut items = Vec::new();

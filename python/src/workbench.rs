@@ -1,4 +1,5 @@
-//! What the command does, as functions. Each gives what the command prints as JSON, and `python/backchat/_workbench.py` shapes it.
+//! The commands as functions. Each returns the JSON that the command prints; `python/backchat/_workbench.py` turns it into
+//! Python classes.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,13 +22,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::{not_loaded, problems};
-use crate::model::{Given, Model, read_samples, targets};
+use crate::model::{Model, Selection, read_samples, targets};
 use crate::names::{self, Named, Place};
 use crate::template::{self, PyTemplate};
 use crate::tokens;
 use crate::value::{from_python, to_python, tools as read_tools};
 
-/// Runs the command with these arguments, the program's name first; gives its exit code.
+/// Runs the command with these arguments, the program's name first; returns its exit code.
 #[pyfunction]
 pub fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| backchat::cli::run_to_code(arguments))
@@ -44,7 +45,7 @@ pub fn derive<'py>(
     reasoning_field: Option<String>,
     template_name: Option<&str>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
-    let model = Model::to_derive(chat_template, Given::new(variables, template_name))?;
+    let model = Model::to_derive(chat_template, Selection::new(variables, template_name))?;
     let options = model.options(target, samples, reasoning_field)?;
     let (value, page) = py.detach(|| {
         let derivation = backchat::derive::derive(&model.source, &options);
@@ -66,14 +67,14 @@ pub fn prove<'py>(
     reasoning_field: Option<String>,
     template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::to_derive(chat_template, Given::new(variables, template_name))?;
+    let model = Model::to_derive(chat_template, Selection::new(variables, template_name))?;
     let options = model.options(None, samples, reasoning_field)?.thorough(thorough);
     let template = template::of(template)?;
     let value = py.detach(|| backchat::derive::prove(&model.source, &template, &options).to_value());
     to_python(py, &value)
 }
 
-/// What `lint` takes.
+/// The expected argument of `lint`, for errors.
 const LINTED: &str = "a template is a dict, a str, a path or a Template";
 
 #[pyfunction]
@@ -103,7 +104,7 @@ pub fn lint<'py>(
     match Named::of(template, LINTED)? {
         Named::Text(text) if names::is_json(&text) => problems(py, &linted_text(py, text, asked)?),
         Named::Text(_) => {
-            let model = Model::of(template, Given::default())?;
+            let model = Model::of(template, Selection::default())?;
             let compiled = model.compiled(py)?;
             let options = model.to_examine();
             let look = || backchat::lint::lint_chat_template(&compiled, &options, model.name());
@@ -127,7 +128,7 @@ fn linted_text(py: Python<'_>, text: String, asked: LintOptions<'_>) -> PyResult
     found.map_err(|error: SourceError| not_loaded(py, &error.diagnostics))
 }
 
-/// What a template is rendered with: what transformers always gives, then what is said here.
+/// The context of a render: the variables that transformers always passes, then those of the caller.
 fn context(
     model: &Model,
     messages: &Bound<'_, PyAny>,
@@ -154,10 +155,10 @@ pub fn render<'py>(
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
 ) -> PyResult<(String, Vec<(usize, usize)>)> {
-    let model = Model::to_render(chat_template, Given::new(variables, template_name), tools.is_some())?;
+    let model = Model::to_render(chat_template, Selection::new(variables, template_name), tools.is_some())?;
     let template = model.compiled(py)?;
     let context = context(&model, messages, tools, add_generation_prompt)?;
-    // As transformers does, it tells the time of now.
+    // Like transformers, it uses the current time.
     let rendered = py.detach(|| template.render(&context, &RenderOptions::default()));
     let rendered = rendered.map_err(|error| not_loaded(py, &[error.diagnostic(&model.source, model.name())]))?;
     Ok((rendered.text, rendered.assistant_spans))
@@ -179,7 +180,7 @@ pub fn mask<'py>(
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::to_render(chat_template, Given::new(variables, template_name), tools.is_some())?;
+    let model = Model::to_render(chat_template, Selection::new(variables, template_name), tools.is_some())?;
     let template = model.compiled(py)?;
     let context = context(&model, messages, tools, false)?;
     let offsets = offsets.map(from_python).transpose()?;
@@ -193,7 +194,7 @@ pub fn mask<'py>(
         (None, None, None) => Tokenized::None,
         (None, Some(_), _) => return Err(PyValueError::new_err("`token_ids` need a `tokenizer`")),
         (Some(_), _, Some(_)) => {
-            return Err(PyValueError::new_err("give a `tokenizer` or `offsets`, not both"));
+            return Err(PyValueError::new_err("pass `tokenizer` or `offsets`, not both"));
         }
     };
     let part =
@@ -203,11 +204,11 @@ pub fn mask<'py>(
     to_python(py, &Value::Object(answer.map_err(PyValueError::new_err)?))
 }
 
-/// What a look at a chat template gives.
+/// The result of examining a chat template.
 fn examined<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
-    given: Given<'_, '_>,
+    given: Selection<'_, '_>,
     look: impl FnOnce(&ChatTemplate, &backchat::doctor::Options) -> Value + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
     let model = Model::of(chat_template, given)?;
@@ -224,7 +225,7 @@ pub fn doctor<'py>(
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    examined(py, chat_template, Given::new(variables, template_name), |template, options| {
+    examined(py, chat_template, Selection::new(variables, template_name), |template, options| {
         answers::doctor(template, options, &backchat::doctor::examine(template, options))
     })
 }
@@ -237,7 +238,7 @@ pub fn input_schema<'py>(
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    examined(py, chat_template, Given::new(variables, template_name), backchat::doctor::input_schema)
+    examined(py, chat_template, Selection::new(variables, template_name), backchat::doctor::input_schema)
 }
 
 #[pyfunction]
@@ -249,7 +250,7 @@ pub fn unrender<'py>(
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::of(chat_template, Given::new(variables, template_name))?;
+    let model = Model::of(chat_template, Selection::new(variables, template_name))?;
     let template = model.compiled(py)?;
     let read = py.detach(|| backchat::chats::Unrenderer::new(&template, model.variables, Model::now()).unrender(text));
     let chat = read.map_err(|error| PyValueError::new_err(error.message))?;
@@ -264,16 +265,16 @@ pub fn add_generation_blocks(
     variables: Option<&Bound<'_, PyDict>>,
     template_name: Option<&str>,
 ) -> PyResult<(String, usize, Vec<String>, bool)> {
-    let model = Model::of(chat_template, Given::new(variables, template_name))?;
+    let model = Model::of(chat_template, Selection::new(variables, template_name))?;
     let patched = py.detach(|| backchat::chats::add_generation_blocks(&model.source, &model.variables, &Model::now()));
     let patched = patched.map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((patched.template, patched.conversations, patched.rewritten, patched.had_blocks))
 }
 
-/// What a response schema may be.
+/// The expected type of a response schema, for errors.
 const SCHEMA: &str = "a response schema is a dict, a str or a path";
 
-/// A response schema from whatever says one, and the place of the model that has it.
+/// A response schema from a dict, JSON text or a name, and that name.
 fn schema_of(given: &Bound<'_, PyAny>) -> PyResult<(OpenedSchema, Option<Place>)> {
     let py = given.py();
     let (found, place) = match given.is_instance_of::<PyDict>() {
@@ -306,11 +307,11 @@ pub fn convert<'py>(
     start_anchor: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (opened, place) = schema_of(schema)?;
-    // The model's own, if the schema comes from one that has one.
+    // The model's own chat template, if the schema comes from a model that has one.
     let has_own = place.is_some_and(|place| place.name != "-") && opened.path != Default::default();
     let model = match chat_template {
-        Some(chat_template) => Some(Model::of(chat_template, Given::default())?),
-        None if has_own => Model::of(schema, Given::default()).ok(),
+        Some(chat_template) => Some(Model::of(chat_template, Selection::default())?),
+        None if has_own => Model::of(schema, Selection::default()).ok(),
         None => None,
     };
     let mut options = backchat::convert::Options::default();
@@ -331,7 +332,7 @@ pub fn convert<'py>(
     }
     if options.anchor.is_none() {
         return Err(PyValueError::new_err(
-            "a response schema does not say where a turn begins: give `chat_template` or `start_anchor`",
+            "a response schema does not say where a turn begins: pass `chat_template` or `start_anchor`",
         ));
     }
     let samples = samples.map(read_samples).transpose()?.unwrap_or_default();
@@ -339,7 +340,7 @@ pub fn convert<'py>(
     to_python(py, &py.detach(|| backchat::convert::convert(&opened.loaded.schema, &options).to_value()))
 }
 
-/// Checks the fixtures of files and folders: how many passed, failed and could not run, and what there is to say.
+/// Checks the fixtures of files and folders; returns how many passed, failed and could not run, and the findings.
 #[pyfunction]
 #[pyo3(signature = (*paths, filter=None, template=None))]
 pub fn check<'py>(
@@ -362,7 +363,7 @@ pub fn check<'py>(
     Ok((count(Status::Passed), count(Status::Failed), count(Status::NotRun), problems(py, &found)?))
 }
 
-/// The template that every case is read with.
+/// The template that replaces each case's own.
 fn stand_in(given: &Bound<'_, PyAny>) -> PyResult<TemplateSource> {
     if let Some(place) = template::place(given)? {
         let place = names::place(&place).map_err(|problems| not_loaded(given.py(), &problems))?;

@@ -1,4 +1,4 @@
-//! Prompts and outputs as callers have them: text, or the ids of a tokenizer.
+//! Prompts and outputs: text, or token ids.
 
 use backchat::parser::{Options, TokenTemplate};
 use backchat::{ParseError, Parser, Template};
@@ -11,31 +11,30 @@ use crate::names::one_of;
 use crate::tokens;
 
 /// A prompt, or an output.
-pub enum Given {
+pub enum TextOrIds {
     Text(PyBackedStr),
     Ids(Vec<u32>),
 }
 
-impl Given {
-    /// A prompt, whose ids are read with a tokenizer alone.
+impl TextOrIds {
+    /// A prompt. Ids need a tokenizer.
     pub fn prompt(given: &Bound<'_, PyAny>, may_be_ids: bool) -> PyResult<Self> {
         match given.cast::<PyString>() {
             Ok(text) => Ok(Self::Text(text.clone().try_into()?)),
             Err(_) if may_be_ids => Ok(Self::Ids(given.extract()?)),
-            Err(_) => Err(PyTypeError::new_err("`prefix` is a str; ids are read with a `tokenizer`")),
+            Err(_) => Err(PyTypeError::new_err("`prefix` is a str; ids need a `tokenizer`")),
         }
     }
 
-    /// An output, which is ids exactly if there is a tokenizer.
+    /// An output: ids if there is a tokenizer, else text.
     pub fn output(given: &Bound<'_, PyAny>, are_ids: bool) -> PyResult<Self> {
         match (given.cast::<PyString>(), are_ids) {
             (Ok(text), false) => Ok(Self::Text(text.clone().try_into()?)),
             (Err(_), true) => Ok(Self::Ids(given.extract()?)),
             (Ok(_), true) => Err(PyTypeError::new_err("with a `tokenizer` the output is a list of ids, not text")),
             (Err(_), false) => {
-                let told =
-                    format!("the output is a str, not {}; ids are read with a `tokenizer`", given.get_type().name()?);
-                Err(PyTypeError::new_err(told))
+                let name = given.get_type().name()?;
+                Err(PyTypeError::new_err(format!("the output is a str, not {name}; ids need a `tokenizer`")))
             }
         }
     }
@@ -48,7 +47,7 @@ impl Given {
         }
     }
 
-    /// In bytes of text, or in ids.
+    /// Its length in bytes of text, or in ids.
     pub fn length(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -56,7 +55,7 @@ impl Given {
         }
     }
 
-    /// A parser that begins after this prompt.
+    /// A parser that starts after this prompt.
     pub fn begin(
         &self,
         template: &Template,
@@ -66,13 +65,13 @@ impl Given {
         match (self, ready) {
             (Self::Ids(ids), Some(ready)) => Parser::with_tokens(ready, ids, options),
             (Self::Text(text), Some(ready)) => Parser::with_tokens_after(ready, text, options),
-            // Ids without a tokenizer are refused when they are read.
+            // `prompt` refuses ids without a tokenizer.
             (given, None) => Parser::new(template, given.text(), options),
         }
     }
 }
 
-/// The template ready for the ids of a tokenizer, if there is one.
+/// The template prepared for token ids, if there is a tokenizer.
 pub fn ready_for_ids(
     tokenizer: Option<&Bound<'_, PyAny>>,
     template: &Template,
