@@ -8,7 +8,7 @@
 
 from backchat._backchat import Grammar, ResponseParser, Template, Tokenizer, parse_batch, parse_response
 
-#: What is imported where it is used, by its module.
+#: Names that are imported on first use, by module.
 _MODULES = {
     "_tokens": "Bridge Bridged Refused",
     "_stream": "aopenai_chunks astream openai_chunks openai_completion stream",
@@ -22,7 +22,7 @@ __all__ = ["Grammar", "ResponseParser", "Template", "Tokenizer", "parse_batch", 
 
 
 def __getattr__(name: str):
-    """Import the rest where it is used: who only parses starts faster."""
+    """Import the rest on first use: a program that only parses starts faster."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -8,7 +8,7 @@ from backchat import _backchat
 
 def main() -> None:
     """Run the command with the arguments of this process, and exit with its code."""
-    # Python would only note an interrupt, and the command runs outside of Python.
+    # Python would only record an interrupt, because the command runs outside of it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)

@@ -38,7 +38,7 @@ _Policies: TypeAlias = str | Iterable[str] | None
 
 @final
 class Template:
-    """A response template: loaded once, shared by any number of parsers and threads."""
+    """A response template, loaded once and shared by any number of parsers and threads."""
 
     def __new__(cls, spec: _Spec) -> Self: ...
     @staticmethod
@@ -55,7 +55,7 @@ class Template:
 
 @final
 class Grammar:
-    """The grammars of one model: made once, then asked for each request."""
+    """The grammars of one model: built once, then queried for each request."""
 
     def __new__(
         cls,
@@ -82,7 +82,7 @@ class Grammar:
 
 @final
 class Tokenizer:
-    """A tokenizer.json: read once, shared by any number of parsers and threads."""
+    """A tokenizer.json, read once and shared by any number of parsers and threads."""
 
     def __new__(cls, source: str | PathLike[str]) -> Self: ...
     def encode(self, text: str) -> list[int]: ...
@@ -90,7 +90,7 @@ class Tokenizer:
 
 @disjoint_base
 class Bridge:
-    """What a model's turns are joined with, made ready once."""
+    """Joins the turns of one model."""
 
     def __new__(
         cls,

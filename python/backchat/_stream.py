@@ -1,4 +1,4 @@
-"""Events of a stream, and what OpenAI's clients make of them."""
+"""Events of a stream, and their conversion to OpenAI's protocol."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typing import Any, TypeAlias
 
 from backchat._backchat import ResponseParser
 
-#: The names under which a message may keep what the model thought.
+#: The keys that a message may use for reasoning, in order of preference.
 REASONING = ("reasoning_content", "thinking", "reasoning")
 
-#: Why the engine stopped, or what says so once it has.
+#: Why the engine stopped, or a function that returns it at the end.
 FinishReason: TypeAlias = str | Callable[[], str | None] | None
-#: The tokens that a request used, or what counts them once it is over.
+#: The token counts of a request, or a function that returns them at the end.
 Usage: TypeAlias = dict[str, Any] | Callable[[], dict[str, Any]] | None
 
 
 def _begin(template: Any, parser: ResponseParser | None, options: dict[str, Any]) -> ResponseParser:
     if parser is not None:
         if template is not None or options:
-            raise TypeError("give a template and its options, or a parser that has them")
+            raise TypeError("pass a template and its options, or a parser, not both")
         return parser
     if template is None:
-        raise TypeError("a template is missing, or a parser that has one")
+        raise TypeError("pass a template or a parser")
     return ResponseParser(template, **{"grow_calls": True, **options})
 
 
 def stream(
     pieces: Iterable[str], template: Any = None, *, parser: ResponseParser | None = None, **options: Any
 ) -> Iterator[dict[str, Any]]:
-    """Parse pieces of text as they come: every event, then `{"type": "message", "message": ...}`.
+    """Parse pieces of text as they arrive: yield every event, then `{"type": "message", "message": ...}`.
 
-    Takes what `ResponseParser` takes, or such a parser, which can be asked for its `message` where the source fails.
+    Takes the arguments of `ResponseParser`, or a parser, whose `message` is available even if the source fails.
     Calls are reported as they grow, by `call_start` and `call_arguments`, unless `grow_calls=False`.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
@@ -53,7 +53,7 @@ def stream(
 async def astream(
     pieces: AsyncIterable[str], template: Any = None, *, parser: ResponseParser | None = None, **options: Any
 ) -> AsyncIterator[dict[str, Any]]:
-    """`stream` for an asynchronous source. It needs no thread: a feed takes less than a microsecond."""
+    """`stream` for an asynchronous source. No thread is needed: a feed takes less than a microsecond."""
     parser = _begin(template, parser, options)
     for event in parser.initial_events:
         yield event
@@ -76,13 +76,13 @@ def openai_chunks(
 ) -> Iterator[dict[str, Any]]:
     """Turn events into the `chat.completion.chunk`s of OpenAI's protocol.
 
-    A call grows if the events report that it does, as those of `stream` do; else it comes whole, when its region
-    closes. Reasoning is `reasoning_content`, whatever its field is called.
+    Calls are sent as they grow if the events report that, as those of `stream` do; otherwise each is sent whole when
+    its region closes. Reasoning is sent as `reasoning_content`, whatever its field is called.
 
-    `finish_reason` is what the engine says. With `length`, or without a word of the engine's where the text ends inside
-    reasoning or a call, the last chunk says `length`, and the arguments of a call that was cut off never end.
-    If something went wrong in the text, the last chunk has `backchat` with the `problems` beside its choices. `usage`
-    adds a chunk with the count of tokens. Both may be functions, which are called after the last event.
+    `finish_reason` is the engine's. If it is `length`, or if it is missing and the text ends inside reasoning or a
+    call, the last chunk has `length`, and the arguments of a call that was cut off stay incomplete. If the text has
+    problems, the last chunk has `backchat` with `problems` next to its choices. `usage` adds a chunk with the token
+    counts. Both may be functions, which are called after the last event.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> chunks = list(openai_chunks(stream(["Hi<end>"], template, prefix="[bot]")))
@@ -106,7 +106,7 @@ async def aopenai_chunks(
     finish_reason: FinishReason = None,
     usage: Usage = None,
 ) -> AsyncIterator[dict[str, Any]]:
-    """`openai_chunks` for an asynchronous source of events, as `astream` is one.
+    """`openai_chunks` for an asynchronous source of events, such as `astream`.
 
     >>> import asyncio
     >>> async def pieces():
@@ -135,9 +135,9 @@ def openai_completion(
     finish_reason: FinishReason = None,
     usage: Usage = None,
 ) -> dict[str, Any]:
-    """Turn events into one `chat.completion`: the answer to a request that does not stream.
+    """Turn events into one `chat.completion`, the answer to a request that does not stream.
 
-    A call that was cut off is not in it, and `finish_reason` is as in `openai_chunks`.
+    A call that was cut off is left out. `finish_reason` is as in `openai_chunks`.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> openai_completion(stream(["Hi<end>"], template, prefix="[bot]"))["choices"][0]["message"]
@@ -151,7 +151,7 @@ def openai_completion(
         if event["type"] == "region_open":
             whole = len(calls)
         elif event["type"] == "region_malformed":
-            # Nothing of the region is in the message, even if its calls had begun.
+            # The message contains nothing of the region, even if its calls had begun.
             del calls[whole:]
         for chunk in chunks.of(event):
             delta = chunk["choices"][0]["delta"]
@@ -173,7 +173,7 @@ def openai_completion(
 
 
 class _Chunks:
-    """The chunks of one answer, which share what is not their own."""
+    """The chunks of one answer, and the members they share."""
 
     def __init__(self, model: str, id: str | None, finish_reason: FinishReason) -> None:
         self.shared = {
@@ -182,7 +182,7 @@ class _Chunks:
             "created": int(time.time()),
             "model": model,
         }
-        #: Whether the region's calls are cut off, so that what is left of it is no news.
+        #: Whether the open region's calls were cut off, so that the rest of it is ignored.
         self.skips = False
         self._given = finish_reason
         self._calls = 0
@@ -223,7 +223,7 @@ class _Chunks:
             yield {**self.shared, "choices": [], "usage": usage() if callable(usage) else usage}
 
     def with_problems(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """The answer, and beside it what went wrong in the text, if anything did."""
+        """The answer, with the problems of the text if there are any."""
         return {**answer, "backchat": {"problems": self._problems}} if self._problems else answer
 
     def finish_reason(self, *, has_calls: bool) -> str:

@@ -1,4 +1,4 @@
-"""Tokenizers of other libraries, and the ids from one turn of a model to the next."""
+"""Tokenizers of other libraries, and the token ids between a model's turns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 from backchat import _backchat
 from backchat._backchat import Tokenizer
 
-#: The tokenizers of transformers and tokenizers that were read, with their sizes: tokens may be added to them.
+#: Converted tokenizers of other libraries, with their sizes: tokens may be added later.
 _KNOWN: WeakKeyDictionary[Any, tuple[int, Tokenizer]] = WeakKeyDictionary()
 
 
 def tokenizer_of(given: Any) -> Tokenizer:
-    """A tokenizer from whatever says one: itself, a file or a folder, a fast tokenizer of transformers, one of tokenizers."""
+    """Convert a file, a folder, a fast tokenizer of transformers, or one of tokenizers to a `Tokenizer`."""
     if isinstance(given, Tokenizer):
         return given
     backend = getattr(given, "backend_tokenizer", given)
@@ -29,7 +29,7 @@ def tokenizer_of(given: Any) -> Tokenizer:
 
 
 class Refused(ValueError):
-    """Nothing is appended, as it could not be proved. `kind` is its name in `backchat bridge`."""
+    """Nothing is appended, because it could not be proved. `kind` is as in `backchat bridge`."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(f"{kind}: {reason}")
@@ -38,7 +38,7 @@ class Refused(ValueError):
 
 
 class Bridged(NamedTuple):
-    """The ids to append after a sample, their text, and what the template would have written otherwise."""
+    """The ids to append after a sample, their text, and where the template would write the history differently."""
 
     ids: list[int]
     text: str
@@ -49,9 +49,9 @@ class Bridged(NamedTuple):
 
 
 class Bridge(_backchat.Bridge):
-    """Continues sampled ids with new messages, without changing an id: made once for a model.
+    """Continues sampled ids with new messages, without changing a sampled id. Make one per model.
 
-    The ids come from the chat template's own render of all messages, so that nothing is encoded by itself.
+    The ids come from the chat template's render of all messages: no part of it is encoded alone.
     """
 
     def next(
@@ -65,7 +65,7 @@ class Bridge(_backchat.Bridge):
         stop_ids: Sequence[int] = (),
         edits: str = "report",
     ) -> Bridged:
-        """Give the ids between a sample and the place where the model continues; raises `Refused`.
+        """Return the ids between a sample and the place where the model continues; raises `Refused`.
 
         `edits="refuse"` refuses a history that the template would write differently.
         """

@@ -1,4 +1,4 @@
-"""What the functions of `backchat` give and raise."""
+"""The results and exceptions of `backchat`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Diagnostic(NamedTuple):
-    """A problem, or a note: what is wrong, where, and what to do."""
+    """A finding: what is wrong, where, and how to fix it."""
 
     id: str
     severity: str
@@ -23,7 +23,7 @@ class Diagnostic(NamedTuple):
 
 
 class TemplateError(ValueError):
-    """A template does not load, or what was named cannot be read. `diagnostics` has every problem at once."""
+    """A template does not load, or a file cannot be read. `diagnostics` lists every problem."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__(diagnostics)
@@ -34,7 +34,7 @@ class TemplateError(ValueError):
 
 
 class ParseError(ValueError):
-    """An output, or a region of it, gives no value."""
+    """An output, or a region of it, cannot be parsed."""
 
     row: int
 
@@ -43,11 +43,11 @@ class ParseError(ValueError):
 
 
 class UnknownKey(ParseError, KeyError):
-    """A transform names something that is not there; transformers raises `KeyError`."""
+    """A transform names a key that does not exist; transformers raises `KeyError`."""
 
 
 class Held(NamedTuple):
-    """What a parser keeps back: the text, where it begins (in characters, with `spans=True`), and what it may become."""
+    """Held text, its position (in characters, with `spans=True`), and the delimiters it could become."""
 
     text: str
     start: int | None
@@ -55,15 +55,15 @@ class Held(NamedTuple):
 
 
 class Message(dict[str, Any]):
-    """The message of one output. `problems` has what went wrong in the text, such as a call that its end cut off."""
+    """The message of one output. `problems` lists the problems of the text, such as a call that was cut off."""
 
     problems: Sequence[dict[str, Any]] = ()
 
 
 class BatchResult(list[Any]):
-    """The rows of a batch in order, with `None` where a row could not be read and the reason in `errors`.
+    """The messages of a batch in order, with `None` for a row that could not be parsed and the reason in `errors`.
 
-    `problems` has what went wrong in a row that was read, such as a call that the end of the text cut off.
+    `problems` has the problems of rows that were parsed, such as a call that was cut off.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class BatchResult(list[Any]):
 
 
 class Derivation(NamedTuple):
-    """What a derivation came to."""
+    """The result of a derivation."""
 
     status: str
     response_template: dict[str, Any] | None
@@ -89,7 +89,7 @@ class Derivation(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What the proof of a response template came to."""
+    """The result of proving a response template."""
 
     status: str
     proved: int
@@ -99,14 +99,14 @@ class Proof(NamedTuple):
 
 
 class Rendered(NamedTuple):
-    """A rendered conversation, and the spans of it, in characters, that generation blocks mark."""
+    """A rendered conversation, and the spans that generation blocks mark, in characters."""
 
     text: str
     assistant_spans: list[tuple[int, int]]
 
 
 class Masked(NamedTuple):
-    """A rendered conversation, the spans that count, in characters, and a mask of tokens if they are known."""
+    """A rendered conversation, the spans of the mask in characters, and the mask of its tokens if they are known."""
 
     text: str
     spans: list[tuple[int, int]]
@@ -117,7 +117,7 @@ class Masked(NamedTuple):
 
 
 class Chat(NamedTuple):
-    """A conversation read back from its rendered text."""
+    """A conversation parsed from its rendered text."""
 
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]] | None
@@ -127,7 +127,7 @@ class Chat(NamedTuple):
 
 
 class Patched(NamedTuple):
-    """A chat template with generation blocks, and in how many conversations they were proved."""
+    """A chat template with generation blocks, and the number of conversations that prove them."""
 
     chat_template: str
     proof: int
@@ -136,7 +136,7 @@ class Patched(NamedTuple):
 
 
 class Conversion(NamedTuple):
-    """What the conversion of a response schema came to."""
+    """The result of converting a response schema."""
 
     status: str
     response_template: dict[str, Any] | None
@@ -145,7 +145,7 @@ class Conversion(NamedTuple):
 
 
 class CheckReport(NamedTuple):
-    """How many cases of a suite hold, and what there is to say about them."""
+    """How many cases of a suite pass, and the findings about them."""
 
     passed: int
     failed: int
@@ -154,5 +154,5 @@ class CheckReport(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether there are cases, and every one was run and holds."""
+        """Whether there are cases and all of them pass."""
         return self.passed > 0 and self.failed == 0 and self.not_run == 0

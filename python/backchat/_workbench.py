@@ -1,7 +1,7 @@
-"""The workbench: what the command does, as functions. Each answers what the command prints as JSON.
+"""The workbench: the commands as functions, each of which returns what the command prints as JSON.
 
-What is named is named as on the command line: a file, a model folder, or `ORG/NAME` in the Hugging Face cache. A `str` with a
-`{` or a line break, or an empty one, is the text itself. docs/python.md has the rule.
+Sources are named as on the command line: a file, a model folder, or `ORG/NAME` in the Hugging Face cache. A `str` that
+contains `{` or a line break, or is empty, is the text itself. docs/python.md has the rule.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from backchat._types import (
     Rendered,
 )
 
-#: The name of a place, or the text of a chat template.
+#: The name of a source, or the text of a chat template.
 ChatTemplate: TypeAlias = str | os.PathLike[str]
-#: The name of a place, JSON text, or a response template itself.
+#: The name of a source, JSON text, or a response template itself.
 ResponseTemplate: TypeAlias = str | os.PathLike[str] | dict[str, Any] | Template
-#: The name of a file, or recorded outputs: texts, or dicts with `text` and what is known about it.
+#: The name of a file, or recorded outputs: texts, or dicts with `text` and other keys.
 Samples: TypeAlias = str | os.PathLike[str] | Iterable[str | dict[str, Any]]
 
 
@@ -135,7 +135,7 @@ def lint(
       them.
     - `tokenizer`: Report markers for which this tokenizer.json, or the one in a model folder, has no token.
 
-    Findings have the levels of their rules: a backchat.toml is not read.
+    Findings have their rules' default levels: backchat.toml is not read.
 
     >>> [problem.severity for problem in lint({"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}})]
     []
@@ -195,11 +195,11 @@ def mask(
       Hugging Face cache, or the text of a chat template.
     - `messages`: Render these messages.
     - `tools`: Pass these tools to the template.
-    - `parts`: What counts: assistant, last, content, reasoning, calls, tags.
+    - `parts`: Select parts: assistant, last, content, reasoning, calls, tags.
     - `offsets`: Read the offsets of the render's tokens, [[start, end], …] in code points, and add a mask for them.
     - `tokenizer`: Encode the render with this tokenizer.json, or the one in a model folder, and add its ids and a mask for
       them; or a tokenizer of transformers or tokenizers.
-    - `token_ids`: Add a mask for these ids, which have to be those of the render.
+    - `token_ids`: Add a mask for these ids, which must be the ids of the render.
     - `rule`: Select the tokens that a span covers: each that overlaps with it, or, with `reference`, those that transformers
       selects.
     - `variables`: Set template variables.
@@ -254,7 +254,7 @@ def doctor(
 def input_schema(
     chat_template: ChatTemplate, *, variables: dict[str, Any] | None = None, template_name: str | None = None
 ) -> dict[str, Any]:
-    """Describe what a chat template takes, as a JSON Schema of its messages, tools and variables.
+    """Describe the input of a chat template as a JSON Schema of its messages, tools and variables.
 
     - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
       Hugging Face cache, or the text of a chat template.
@@ -283,7 +283,7 @@ def unrender(
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
 
-    Raises `ValueError` if the template renders no such text.
+    Raises `ValueError` if the text is not a render of the template.
 
     >>> chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
     >>> unrender(chat_template, "[user]Hi<end>[assistant]Yes.<end>").messages[1]
@@ -327,8 +327,8 @@ def grammar(
     - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
       Hugging Face cache, the text of a chat template, or a response template alone.
     - `tools`: The tools of the request.
-    - `request`: The body of a chat completion as a client sends it, instead of tools and choice; its prompt is rendered if
-      `prompt` does not give it.
+    - `request`: The body of a chat completion as a client sends it, instead of tools and choice; its prompt is rendered
+      unless `prompt` is given.
     - `tool_choice`: Select the tools that the model may or must call: `auto`, `required`, `none`, a name, or OpenAI's object.
     - `parallel`: `False` allows one call at most.
     - `prompt`: Continue this prompt, exactly as it will be sent.
@@ -336,7 +336,7 @@ def grammar(
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
 
-    For more than one request keep a `Grammar`.
+    For several requests, keep a `Grammar`.
 
     >>> chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}[assistant]"
     >>> grammar(chat_template)["grammar"].startswith("root ::= ")
@@ -375,7 +375,7 @@ def check(
 ) -> CheckReport:
     """Check templates against fixtures.
 
-    - `paths`: Fixture files, or folders of them; the current folder if there is none.
+    - `paths`: Fixture files, or folders of them; the current folder by default.
     - `filter`: Select the cases with this text in their path or name.
     - `template`: Read every case with this response template instead of its own.
     """

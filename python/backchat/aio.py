@@ -1,4 +1,4 @@
-"""Parsing beside an event loop."""
+"""Parsing without blocking an event loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backchat._types import Message
 
 
 async def aparse(text: str, template: Any, **options: Any) -> Message:
-    """`parse_response` for long texts: it runs on a thread, without the interpreter's lock.
+    """`parse_response` for long texts: it runs on a thread, without the GIL.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> asyncio.run(aparse("Hello<end>", template, prefix="[bot]"))

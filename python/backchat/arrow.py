@@ -1,4 +1,4 @@
-"""Columns of outputs in, columns of messages out, with the pyarrow that is installed."""
+"""Parse columns of outputs into columns of messages. Needs pyarrow."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from backchat._backchat import parse_batch
+from backchat._stream import REASONING
 
 CALL = pa.struct([("id", pa.string()), ("name", pa.string()), ("arguments", pa.string())])
 MESSAGE = pa.struct(
@@ -20,9 +21,6 @@ MESSAGE = pa.struct(
         ("other", pa.string()),
     ]
 )
-
-#: The names under which a message may keep what the model thought, the first that is there.
-REASONING = ("reasoning_content", "thinking", "reasoning")
 
 
 def parse_table(
@@ -41,10 +39,11 @@ def parse_table(
     recover: str | Iterable[str] | None = None,
     validate: bool = False,
 ) -> Any:
-    """Add a column of messages to a table or a record batch; a row that cannot be read gets null.
+    """Add a column of messages to a table or a record batch; a row that cannot be parsed gets null.
 
-    `errors_into` names a second column for the reasons, `problems_into` one for what went wrong in rows that were read, as
-    JSON. `recover` and `validate` are those of `parse_batch`. `layout` is `json`, or `struct` with arguments as JSON text and fields of other names in `other`.
+    `errors_into` names a column for the errors, and `problems_into` one for the problems of parsed rows, as JSON.
+    `recover` and `validate` are as in `parse_batch`. `layout` is `json`, or `struct` with arguments as JSON text and
+    other fields in `other`.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> parse_table(pa.table({"text": ["Hi<end>"]}), template, prefix="[bot]").column("message").to_pylist()
@@ -53,7 +52,7 @@ def parse_table(
     if layout not in ("json", "struct"):
         raise ValueError(f'`layout` is "json" or "struct", not {layout!r}')
     if (prefix is None) == (prefix_column is None):
-        raise ValueError("give `prefix` for all rows, or `prefix_column` with one for each")
+        raise ValueError("pass `prefix` for all rows, or `prefix_column` with one per row")
     prefixes = prefix if prefix_column is None else table.column(prefix_column).to_pylist()
     texts = table.column(text).to_pylist()
     output: Literal["json", "python"] = "json" if layout == "json" else "python"
@@ -82,7 +81,7 @@ def parse_table(
 
 
 def parse_batches(batches: Iterable[Any], template: Any, **options: Any) -> Iterator[Any]:
-    """`parse_table` over record batches, as `mapInArrow` wants it."""
+    """`parse_table` over record batches, as `mapInArrow` expects."""
     for batch in batches:
         yield parse_table(batch, template, **options)
 
@@ -93,18 +92,16 @@ def _row(message: dict[str, Any] | None) -> dict[str, Any] | None:
     rest = dict(message)
     content = rest.pop("content", None)
     calls = rest.pop("tool_calls", None)
+    if calls is not None and not isinstance(calls, list):
+        calls = [calls]
     reasoning = next((rest.pop(name) for name in REASONING if isinstance(rest.get(name), str)), None)
     row = {
         "role": rest.pop("role", None),
         "content": content if content is None or isinstance(content, str) else _text(content),
         "reasoning_content": reasoning,
-        "tool_calls": None if calls is None else [_call(call) for call in _list(calls)],
+        "tool_calls": None if calls is None else [_call(call) for call in calls],
     }
     return row | {"other": _text(rest) if rest else None}
-
-
-def _list(calls: Any) -> list[Any]:
-    return calls if isinstance(calls, list) else [calls]
 
 
 def _call(call: Any) -> dict[str, Any]:

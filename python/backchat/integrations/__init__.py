@@ -1,1 +1,1 @@
-"""Backchat in the place of the parsers that other projects carry."""
+"""Backchat as a replacement for the parsers of other projects."""

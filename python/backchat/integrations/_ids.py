@@ -1,4 +1,4 @@
-"""Token ids beside the text that a server makes of them: the ids say what a marker is, the text where the output ends."""
+"""Token ids together with a server's decoded text: the ids identify markers, the text shows where the output ends."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("backchat")
 
-#: Names the policy for ids, as `--policy` does.
+#: The environment variable with the policy for ids, as in `--policy`.
 POLICY = "BACKCHAT_POLICY"
 POLICIES = ("exact", "either")
 
 #: Why a tokenizer or a template is not used with ids: each reason is logged once.
-_told: set[str] = set()
+_logged: set[str] = set()
 
 
 class Reading(NamedTuple):
-    """What makes a marker of ids."""
+    """How ids are parsed."""
 
     tokenizer: backchat.Tokenizer
     policy: Literal["exact", "either"]
@@ -42,7 +42,7 @@ def policy() -> Literal["exact", "either"]:
 
 
 def reading_of(tokenizer: Any, template: Any) -> Reading | None:
-    """How ids of a server's tokenizer are read; `None` where only text is, which the log explains."""
+    """How to parse the ids of a server's tokenizer; `None` if only text can be parsed, which is logged."""
     asked = policy()
     if not hasattr(getattr(tokenizer, "backend_tokenizer", None), "to_str"):
         return None
@@ -50,24 +50,24 @@ def reading_of(tokenizer: Any, template: Any) -> Reading | None:
         known = tokenizer_of(tokenizer)
         backchat.ResponseParser(spec_of(template), "", tokenizer=known, policy=asked)
     except ValueError as error:
-        if str(error) not in _told:
-            _told.add(str(error))
+        if str(error) not in _logged:
+            _logged.add(str(error))
             logger.warning("token ids are not used, only their text: %s", error)
         return None
     return Reading(known, asked)
 
 
 class IdsParser(ResponseParser):
-    """A parser of ids in the contract of servers, which feed it text.
+    """A parser of ids for servers that feed text.
 
-    `feed` takes the text that the server made of the ids which `take` was given before: an id is read once its text is
-    there. What a stop string cut off never is, and a stop that the server left out of the text is read at the end. Text that
-    no id explains, once the ids are over, is read as it is.
+    `feed` gets the server's text for ids that were passed to `take` before: an id is parsed once its text has arrived.
+    Ids that a stop string cut off are never parsed, and a stop token that the server leaves out of the text is parsed
+    at the end. Text that no id explains is parsed as text after the last id.
     """
 
     _ids: deque[int]
     _stops: frozenset[int]
-    #: The server's text, up to where ids were read for it, and whether it has decoded as Backchat does so far.
+    #: The server's text, the position up to which ids were parsed, and whether it matches Backchat's decoding so far.
     _text: str
     _read: int
     _agrees: bool
@@ -88,11 +88,11 @@ class IdsParser(ResponseParser):
         return parser
 
     def take(self, ids: Iterable[int]) -> None:
-        """Take ids whose text comes by `feed`."""
+        """Queue ids whose text will be passed to `feed`."""
         self._ids.extend(ids)
 
     def feed(self, text: str) -> list[dict[str, Any]]:
-        """Take the server's next text; give what happened in the ids that it covers."""
+        """Parse the ids that the server's next text covers; return their events."""
         if self._is_settled:
             return super().feed(text)
         self._text = self._text[self._read :] + text if self._agrees else ""
@@ -103,10 +103,10 @@ class IdsParser(ResponseParser):
         return events + self._settle() if self.is_last else events
 
     def _covers(self, text: str) -> bool:
-        """Whether the server's text goes on with that of an id, and passes over it if it does."""
+        """Whether the server's text continues with the text of an id; skips that text if so."""
         if not self._agrees:
             return True
-        # Some tokenizers decode a space after a marker that only encoding had put there.
+        # Some tokenizers decode a space after a marker that encoding had added.
         for expected in (text, f" {text}"):
             found = self._text[self._read : self._read + len(expected)]
             if found == expected:
@@ -114,7 +114,7 @@ class IdsParser(ResponseParser):
                 return True
             if expected.startswith(found):
                 return False
-        # Bytes that are no character may come out otherwise. From here on the ids alone count.
+        # Incomplete characters may be decoded differently. From here on, only the ids count.
         self._agrees = False
         return True
 

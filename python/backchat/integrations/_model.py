@@ -1,4 +1,4 @@
-"""What a tokenizer says of its model, and what Backchat makes of it once: a response template, and its grammars."""
+"""A tokenizer's chat template and special tokens, and the response template and grammars derived from them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from backchat.integrations._spec import spec_of
 
 logger = logging.getLogger("backchat")
 
-#: Names the policies that read what departs from the format, as `recover` does.
+#: The environment variable with recovery policies, as in `recover`.
 RECOVER = "BACKCHAT_RECOVER"
 
-#: By response template: the policies that change answers in the model's own format.
+#: The policies that change answers in the model's own format, by response template.
 _refused: dict[str, list[str]] = {}
 
 
 class NotProved(ValueError):
-    """A derived response template with which some conversations do not parse back exactly. `derivation` has the counterexamples."""
+    """The derived response template does not parse every conversation back. `derivation` has the counterexamples."""
 
     def __init__(self, derivation: backchat.Derivation) -> None:
         super().__init__(f"the derived response template is {derivation.status}: {_why(derivation)}")
@@ -36,7 +36,7 @@ def _why(derivation: backchat.Derivation) -> str:
     if derivation.failures:
         return (
             f"{derivation.proved} of {derivation.total} generated conversations parse back exactly; "
-            f"first lost: {derivation.failures[0]}"
+            f"first failure: {derivation.failures[0]}"
         )
     return "; ".join(problem["message"] for problem in derivation.diagnostics) or "nothing was proved"
 
@@ -48,18 +48,18 @@ def chat_template_of(tokenizer: Any) -> str | None:
         chat_template = chat_template.get("tool_use") or chat_template.get("default")
     if not isinstance(chat_template, str) or not chat_template:
         return None
-    # A text, even one without any mark of Jinja, is not the name of a file.
+    # A text without Jinja syntax must not be taken for the name of a file.
     return chat_template if "{" in chat_template else f"{chat_template}\n"
 
 
 def variables_of(tokenizer: Any) -> dict[str, str]:
-    """The special tokens by the names that chat templates know."""
+    """The special tokens by their names in chat templates."""
     tokens = getattr(tokenizer, "special_tokens_map", None) or {}
     return {name: token for name, token in tokens.items() if isinstance(token, str)}
 
 
 def template_of(tokenizer: Any) -> dict[str, Any] | None:
-    """The response template that is stored with a tokenizer, where vLLM and SGLang look for it."""
+    """The response template stored with a tokenizer, where vLLM and SGLang look for it."""
     stored = getattr(tokenizer, "response_template", None)
     if not isinstance(stored, dict):
         stored = (getattr(tokenizer, "init_kwargs", None) or {}).get("response_template")
@@ -67,7 +67,7 @@ def template_of(tokenizer: Any) -> dict[str, Any] | None:
 
 
 def prepare(tokenizer: Any, target: str) -> None:
-    """Give a tokenizer without a response template the one derived from its chat template, if it is proved."""
+    """Set the derived response template on a tokenizer without one, if it is proved."""
     if tokenizer is None or template_of(tokenizer) is not None:
         return
     chat_template = chat_template_of(tokenizer)
@@ -78,7 +78,7 @@ def prepare(tokenizer: Any, target: str) -> None:
 
 
 def leave_out(tokenizer: Any, template: Any) -> None:
-    """Find the policies that change answers as the chat template writes them: `recover_of` leaves them out."""
+    """Find the policies that change answers in the template's own format: `recover_of` leaves them out."""
     chat_template, key = chat_template_of(tokenizer), _key(template)
     if not os.environ.get(RECOVER) or chat_template is None or key in _refused:
         return
@@ -89,7 +89,7 @@ def leave_out(tokenizer: Any, template: Any) -> None:
 
 
 def recover_of(template: Any) -> str | None:
-    """The policies that `BACKCHAT_RECOVER` names, but for those that `leave_out` found for the template."""
+    """The policies in `BACKCHAT_RECOVER`, except those that `leave_out` found for the template."""
     asked = os.environ.get(RECOVER)
     return asked and ",".join([asked, *(f"-{name}" for name in _refused.get(_key(template), []))])
 
@@ -100,7 +100,7 @@ def _key(template: Any) -> str:
 
 
 def grammar_of(tokenizer: Any, template: dict[str, Any]) -> backchat.Grammar:
-    """The grammars of a model: made for the first request, kept for the next."""
+    """The grammars of a model, built for the first request and cached."""
     return _grammar(chat_template_of(tokenizer), _frozen(variables_of(tokenizer)), json.dumps(template))
 
 
@@ -118,7 +118,7 @@ def _grammar(chat_template: str | None, variables: tuple[tuple[str, str], ...], 
 
 @functools.lru_cache(maxsize=8)
 def _derived(chat_template: str, variables: tuple[tuple[str, str], ...], target: str) -> str:
-    """The derived template as JSON, kept on disk: the next start, and a server's other processes, take that one."""
+    """The derived template as JSON, cached on disk for the next start and for a server's other processes."""
     binary = os.stat(_backchat.__file__)
     asked = [binary.st_size, binary.st_mtime_ns, target, variables, chat_template]
     path = _cache() / (hashlib.sha256(json.dumps(asked).encode()).hexdigest() + ".json")
@@ -144,18 +144,18 @@ def _report(derivation: backchat.Derivation) -> str:
 
 
 def _cache() -> Path:
-    """Where derived templates are kept: `BACKCHAT_CACHE`, or the user's cache."""
+    """The folder of derived templates: `BACKCHAT_CACHE`, or the user's cache."""
     if own := os.environ.get("BACKCHAT_CACHE"):
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "backchat"
 
 
 def _keep(path: Path, text: str) -> None:
-    """Write a file whole or not at all. A folder that cannot be written costs the next start its time, no more."""
+    """Write a file atomically. If the folder cannot be written, the next start derives again."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
             file.write(text)
         os.replace(file.name, path)
     except OSError as error:
-        logger.info("the derived response template is not kept: %s", error)
+        logger.info("the derived response template is not cached: %s", error)

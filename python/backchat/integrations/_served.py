@@ -1,4 +1,4 @@
-"""A parser in the contract that vLLM and SGLang have for events."""
+"""A parser with the event interface of vLLM and SGLang."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 class ResponseParser(backchat.ResponseParser):
-    """Backchat's parser in the servers' contract of events.
+    """Backchat's parser with the servers' event interface.
 
-    Events have spans, in characters of `input_text`, opens the captures of their delimiter, and a region that gives no
-    value ends in `region_malformed` with the `error`. No chunk holds a piece of the prompt. `problems` and `grow_calls`
-    ask for events that the servers' own code does not know: `problem`, `call_start` and `call_arguments`. The policies
-    of recovery are those of the variable `BACKCHAT_RECOVER`, but for those that change answers in the model's own format.
-    With a `tokenizer` it takes ids by `feed_tokens`; the prompt is ids or text, and `feed` takes text whose ids are not known.
+    Events have spans in characters of `input_text`, open events have the captures of their delimiter, and a region
+    that cannot be parsed ends in `region_malformed` with an `error`. No chunk contains a piece of the prompt.
+    `problems` and `grow_calls` enable events that the servers' own code does not have: `problem`, `call_start` and
+    `call_arguments`. The recovery policies are those of `BACKCHAT_RECOVER`, except those that change answers in the
+    model's own format. With a `tokenizer`, `feed_tokens` parses ids, the prompt is ids or text, and `feed` parses text
+    whose ids are unknown.
     """
 
     initial_events: list[dict[str, Any]]
@@ -59,15 +60,15 @@ class ResponseParser(backchat.ResponseParser):
         return parser
 
     def feed(self, text: str) -> list[dict[str, Any]]:
-        """Take the next piece of the model's text; give what happened in it."""
+        """Parse the next piece of the model's text; return its events."""
         return self._in_contract(self._feed_spelled(text) if self._takes_ids else super().feed(text))
 
     def feed_tokens(self, ids: Sequence[int]) -> list[dict[str, Any]]:
-        """Take the next ids of the model; give what happened in them."""
+        """Parse the model's next ids; return their events."""
         return self._in_contract(super().feed_tokens(ids))
 
     def finalize(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """End the message: give it and the last events."""
+        """End the message; return it and the last events."""
         message, events = super().finalize()
         return message, self._in_contract(events)
 

@@ -1,4 +1,4 @@
-"""The classes that SGLang makes once the parser `backchat` is chosen."""
+"""The classes that SGLang instantiates if the parser `backchat` is selected."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from backchat.integrations.sglang import ResponseParser
 #: The reader that derived templates are written for.
 TARGET = "sglang"
 
-# SGLang's detectors make their parser by this name, and a process serves one model.
+# SGLang's detectors create their parser by this name, and a process serves one model.
 theirs.ResponseParser = ResponseParser
 
 
 class ToolDetector(theirs.ResponseTemplateToolDetector):
-    """SGLang's detector on Backchat's parser, with grammars in the model's own format."""
+    """SGLang's detector with Backchat's parser, and grammars in the model's own format."""
 
-    # SGLang gives a detector what its signature names, so that every parameter is named.
+    # SGLang passes a detector only the parameters that its signature names.
     def __init__(
         self,
         tokenizer: Any = None,
@@ -39,11 +39,11 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         self._is_cut_off = False
 
     def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> Any:
-        """What a piece of text adds to the content and to the calls."""
+        """Parse a piece of text; return the new content and calls."""
         return self._emit_streaming_events(self._begin(tools) + self._adapter.feed(new_text, tools), tools)
 
     def finish(self, tools: list[Any]) -> Any:
-        """What the end of the text adds to them."""
+        """End the text; return the new content and calls."""
         return self._emit_streaming_events(self._begin(tools) + self._adapter.finalize(tools), tools)
 
     def _begin(self, tools: list[Any]) -> list[dict[str, Any]]:
@@ -81,17 +81,17 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
             case "call_arguments" if self._call_grows and not self._is_cut_off:
                 calls.append(theirs.ToolCallItem(tool_index=self.current_tool_id, parameters=event["delta"]))
                 self.streamed_args_for_tool[self.current_tool_id] += event["delta"]
-                told = self.streamed_args_for_tool[self.current_tool_id]
-                self.prev_tool_call_arr[self.current_tool_id]["arguments"] = told
+                sent = self.streamed_args_for_tool[self.current_tool_id]
+                self.prev_tool_call_arr[self.current_tool_id]["arguments"] = sent
             case "region_close" | "region_malformed":
                 if self._call_grows and (self._is_cut_off or self._adapter._is_unusable_tool_end(event)):
-                    # The client has its beginning: it stays an incomplete call.
+                    # The client already has its beginning, so the call stays incomplete.
                     self._drop_streamed_tool_call()
                     self._call_grows = False
                 self._end_call()
 
     def _end_call(self) -> None:
-        """End the call that grows, if there is one: it is whole."""
+        """End the growing call, if there is one: it is complete."""
         if self._call_grows:
             self.incomplete_tool_call_indices.discard(self.current_tool_id)
             self.current_tool_id += 1
@@ -110,9 +110,9 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         parallel_tool_calls: bool = True,
         message_start: bool = False,
     ) -> Any:
-        """A structural tag of what the model may write for a request.
+        """The structural tag of a request.
 
-        With `thinking_mode` it begins with the reasoning; else after it, where SGLang itself waits for its end.
+        With `thinking_mode` it starts with the reasoning; otherwise after it, because SGLang waits for its end.
         """
         from xgrammar import StructuralTag
 
@@ -135,15 +135,15 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         tools: list[Any],
         thinking_mode: bool = False,
     ) -> Any:
-        """The tag of a request that asks for something which only a grammar can guarantee; raises `ValueError` if there is none."""
+        """The tag of a request that needs a grammar; raises `ValueError` if there is none."""
         if tool_choice == "auto" and parallel_tool_calls and not strict_requested:
             return None
         return self.get_structural_tag(tools, tool_choice, thinking_mode, parallel_tool_calls)
 
     def _prompt(self, *, after_reasoning: bool) -> str | None:
-        """The prompt that a grammar goes on from, up to the end of the reasoning if that is where it begins.
+        """The prompt that a grammar continues, including the reasoning if the grammar starts after it.
 
-        SGLang constrains a request before it has its prompt; then it is that of a short conversation.
+        SGLang may constrain a request before it has the prompt; a short conversation then provides one.
         """
         chat_template = chat_template_of(self._tokenizer)
         prompt = self._prefix
@@ -160,7 +160,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
 
 
 class ReasoningDetector(theirs.ResponseTemplateReasoningDetector):
-    """SGLang's detector on Backchat's parser."""
+    """SGLang's detector with Backchat's parser."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Response templates that another project has loaded, as the dicts they came from."""
+"""Recovers the dicts of response templates that another project has loaded."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from backchat import Template
 
 
 def spec_of(template: Any) -> Any:
-    """The dict or `Template` that says a template.
+    """The dict or `Template` of a response template.
 
-    transformers, vLLM and SGLang load a dict into a class of their own that keeps every key, so that the dict can be
-    written again.
+    transformers, vLLM and SGLang load a dict into their own class, which keeps every key, so the dict can be rebuilt.
     """
     if isinstance(template, (dict, Template)):
         return template

@@ -1,4 +1,4 @@
-"""The classes that vLLM makes once the parser `backchat` is chosen."""
+"""The classes that vLLM instantiates if the parser `backchat` is selected."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ TARGET = "vllm"
 
 logger = init_logger("vllm.backchat")
 
-# vLLM's own adapters turn events into deltas. They make their parser by this name, and a process serves one model: from
-# here on it is Backchat's.
+# vLLM's own adapters turn events into deltas. They create their parser by this name, and a process serves one model:
+# from here on it is Backchat's.
 theirs.ResponseParser = ResponseParser
 
 _validate = theirs.validate_tokenizer_response_template
 
 
 def _validate_with_derived(tokenizer: Any, *, reasoning_parser: str | None, tool_parser: str | None) -> None:
-    """vLLM's check at startup, which comes before any class of ours is made.
+    """vLLM's check at startup, which runs before any of our classes is instantiated.
 
-    A model without a response template gets the derived one. One that does not reason passes with a reasoning parser,
-    which then finds nothing.
+    A model without a response template gets the derived one. A model that does not reason passes even with a reasoning
+    parser, which then finds nothing.
     """
     if NAME in (reasoning_parser, tool_parser):
         policy()
@@ -52,14 +52,14 @@ def _reasons(tokenizer: Any) -> bool:
     return theirs.THINKING_FIELD in (template_of(tokenizer) or {}).get("fields", {})
 
 
-# The manager asks for it by this name once it has imported the chosen classes, and so this module.
+# The manager looks it up by this name after it has imported the selected classes, and with them this module.
 theirs.validate_tokenizer_response_template = _validate_with_derived
 
 
 class _Stream(theirs._ResponseStream):
-    """vLLM's stream of one generation, from which a call that was cut off is left out.
+    """vLLM's stream of one generation, without calls that were cut off.
 
-    The contract takes a call as one delta, sent when its region closes.
+    vLLM's interface sends a call as one delta when its region closes.
     """
 
     def __init__(self, template: Any, parser: ResponseParser, *, new_ids: list[int], **options: Any) -> None:
@@ -72,7 +72,7 @@ class _Stream(theirs._ResponseStream):
         self._is_cut_off = False
 
     def feed(self, text: str, *, finished: bool) -> Any:
-        """Take the next text and, if they are read, its ids; give what they add to the answer."""
+        """Parse the next text, and its ids if ids are parsed; return the delta."""
         if isinstance(self.parser, IdsParser):
             self.parser.take(self._new_ids)
             self.parser.is_last = finished
@@ -97,19 +97,19 @@ def _of_prompt(template: Any, prompt: str | list[int], reading: Reading) -> Resp
 
 
 class _ReasoningIds:
-    """The count of the ids whose text is reasoning, in the contract of vLLM's own: ids are parsed once."""
+    """Counts the ids whose text is reasoning, with the interface of vLLM's own counter. Ids are parsed once."""
 
     def __init__(self, parser: ResponseParser) -> None:
         self._parser = parser
         self._ids: list[int] = []
-        #: Where the text of each id ends, after where that of the prompt does.
+        #: The end of the prompt's text, then the end of each id's text.
         self._ends = [len(parser.input_text)]
-        #: The regions of reasoning, the last one open as long as its end is infinite.
+        #: The regions of reasoning. The end of an open region is infinite.
         self._regions: list[tuple[int, float]] = []
         self._track(parser.initial_events)
 
     def continues(self, token_ids: Sequence[int]) -> bool:
-        """Whether these ids begin with those that were counted."""
+        """Whether these ids begin with the counted ones."""
         return list(token_ids[: len(self._ids)]) == self._ids
 
     def count(self, token_ids: Sequence[int]) -> int:
@@ -118,7 +118,7 @@ class _ReasoningIds:
             self._track(self._parser.feed_tokens([token]))
             self._ids.append(token)
             self._ends.append(len(self._parser.input_text))
-        # An id that only begins a character counts as one of the place where the character will be.
+        # An id that only begins a character counts at the position of that character.
         places = [(start, max(end, start + 1)) for start, end in pairwise(self._ends)]
         return sum(any(start < last and first < end for first, last in self._regions) for start, end in places)
 
@@ -133,14 +133,14 @@ class _ReasoningIds:
 
 
 def _stops(tokenizer: Any, request: Any) -> set[int]:
-    """The ids that end an answer, as far as a parser can know them."""
+    """The ids that end an answer, as far as a parser can know."""
     stops = set(getattr(request, "stop_token_ids", None) or ())
     end = getattr(tokenizer, "eos_token_id", None)
     return stops if end is None or getattr(request, "ignore_eos", False) else stops | {end}
 
 
 class ResponseTemplateParser(theirs.ResponseTemplateParser):
-    """vLLM's adapter on Backchat's parser, with grammars in the model's own format."""
+    """vLLM's adapter with Backchat's parser, and grammars in the model's own format."""
 
     #: vLLM's own counter, or ours.
     _reasoning_counter: Any
@@ -149,7 +149,7 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
         prepare(tokenizer, TARGET)
         super().__init__(tokenizer, *args, **kwargs)
         leave_out(tokenizer, self.response_template)
-        #: The ids of which the stream has not heard yet.
+        #: The ids that the stream has not seen yet.
         self._new_ids: list[int] = []
 
     def parse(
@@ -159,7 +159,7 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
         enable_auto_tools: bool = False,
         model_output_token_ids: Sequence[int] = (),
     ) -> Any:
-        """What a whole output says."""
+        """Parse a whole output."""
         self._new_ids[:] = model_output_token_ids
         return super().parse(model_output, request, enable_auto_tools, model_output_token_ids)
 
@@ -172,7 +172,7 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
         *,
         finished: bool,
     ) -> Any:
-        """What a piece of an output adds."""
+        """Parse a piece of an output; return the delta."""
         self._new_ids += delta_token_ids
         return super().parse_delta(delta_text, delta_token_ids, request, prompt_token_ids, finished=finished)
 
@@ -192,7 +192,7 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
         return str(self._prefix) if ids is None else ids
 
     def _parser(self, request: Any) -> ResponseParser:
-        """The parser of an answer: of its ids, if vLLM hands them over and the tokenizer is one that Backchat reads."""
+        """The parser of an answer: of its ids if vLLM passes them and Backchat supports the tokenizer."""
         template, tools = self.response_template, self._tools
         reading = reading_of(self.model_tokenizer, template) if self._new_ids else None
         if reading is None:
@@ -225,12 +225,12 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
             request.response_format = None
         else:
             request._parser_structured_outputs = grammar
-        # The tag goes on from the prompt, so it covers reasoning, too.
+        # The tag continues the prompt, so it covers reasoning as well.
         request._grammar_from_parser = True
         return request
 
     def _guarantees(self, request: Any, is_forced: bool) -> bool:
-        """Whether a request asks for something that only a grammar can guarantee."""
+        """Whether a request needs a grammar."""
         if self._tool_parser is None or not request.tools:
             return False
         if not theirs._tool_parsing_enabled(request, enable_auto_tools=self._enable_auto_tools):
@@ -262,7 +262,7 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
 
 
 class ReasoningParser(theirs.ResponseTemplateReasoningParser):
-    """Tells vLLM where reasoning ends: at once, if the model does not reason."""
+    """Finds the end of reasoning for vLLM: immediately if the model does not reason."""
 
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
         prepare(tokenizer, TARGET)
@@ -270,7 +270,7 @@ class ReasoningParser(theirs.ResponseTemplateReasoningParser):
 
     @classmethod
     def unified_parser_cls(cls) -> type[ResponseTemplateParser]:
-        """The parser that choosing this one stands for."""
+        """The parser that this one selects."""
         return ResponseTemplateParser
 
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
@@ -291,11 +291,11 @@ class ReasoningParser(theirs.ResponseTemplateReasoningParser):
 
 
 class ToolParser(theirs.ResponseTemplateToolParser):
-    """Stands for `ResponseTemplateParser`, which reads the calls."""
+    """Selects `ResponseTemplateParser`, which parses the calls."""
 
     @classmethod
     def unified_parser_cls(cls) -> type[ResponseTemplateParser]:
-        """The parser that choosing this one stands for."""
+        """The parser that this one selects."""
         return ResponseTemplateParser
 
 

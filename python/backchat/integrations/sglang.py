@@ -17,7 +17,7 @@ NAME = "backchat"
 
 
 class ResponseParser(_served.ResponseParser):
-    """Backchat's parser in SGLang's contract: only text that no transform changes comes in chunks that are not `dirty`."""
+    """Backchat's parser with SGLang's interface: chunks are `dirty` unless their text is the final value."""
 
     def __new__(cls, response_template: Any, prefix: str | None = None, **options: Any) -> Self:
         parser = super().__new__(cls, response_template, prefix, **options)
@@ -36,7 +36,7 @@ class ResponseParser(_served.ResponseParser):
     _asked: tuple[Any, str | None, dict[str, Any]]
 
     def growing(self) -> Self:
-        """A new parser like this one, which also reports calls as they grow, and problems."""
+        """A new parser like this one that also reports problems, and calls as they grow."""
         response_template, prefix, options = self._asked
         return type(self)(response_template, prefix, **{**options, "grow_calls": True, "problems": True})
 
@@ -47,16 +47,16 @@ class ResponseParser(_served.ResponseParser):
         return events
 
     def feed(self, text: str) -> list[dict[str, Any]]:
-        """Take the next piece of the model's text; give what happened in it."""
+        """Parse the next piece of the model's text; return its events."""
         return self._mark(super().feed(text))
 
     def finalize(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """End the message: give it and the last events."""
+        """End the message; return it and the last events."""
         message, events = super().finalize()
         return message, self._mark(events)
 
     def _coerce_tool_calls(self, value: Any, json_values: bool = False) -> Any:
-        """Give the arguments of calls the types of their tools; SGLang also says whether they were JSON before."""
+        """Cast the arguments of calls to the types of their tools; SGLang also passes whether they were JSON before."""
         return super()._coerce_tool_calls(value)
 
 
@@ -71,5 +71,5 @@ def register() -> None:
     ReasoningParser.DetectorMap[NAME] = _sglang.ReasoningDetector
 
 
-#: What SGLang calls in each of its processes.
+#: SGLang calls this in each of its processes.
 plugin = register

@@ -1,9 +1,9 @@
-"""Backchat in the place of transformers' parser of response templates.
+"""Backchat as a replacement for transformers' parser of response templates.
 
 >>> import backchat.integrations.transformers as backchat_transformers
 >>> backchat_transformers.patch()    # doctest: +SKIP
 
-`python -m backchat.integrations.transformers serve MODEL` is `transformers serve` with it.
+`python -m backchat.integrations.transformers serve MODEL` runs `transformers serve` with it.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ __all__ = [
 #: The first release of transformers with response templates.
 FIRST = (5, 13)
 
-#: Where transformers keeps the two names, each under its own.
+#: The modules of transformers that contain the two names, and the names there.
 PLACES = (
     ("transformers.utils.chat_parsing", "ResponseParser", "parse_response"),
     ("transformers.utils.chat_parsing.response_parser", "ResponseParser", "parse_response"),
     ("transformers.tokenization_utils_base", "ResponseParser", "_template_parse_response"),
 )
 
-#: What `transformers serve` streams with, and the function that makes its chunks.
+#: The module with which `transformers serve` streams, and the function that makes its chunks.
 SERVING = "transformers.cli.serving.utils"
 CHUNKS = "response_events_to_chunks"
 
 _mode: Literal["stable", "reference"] = "stable"
-#: The policies that read what departs from the format.
+#: The recovery policies.
 _recover: str | list[str] | None = None
-#: What was there before, by what is there now.
+#: Our replacements, each with the original.
 _before: list[tuple[Any, Any]] = []
 
 
 class ResponseParser(backchat.ResponseParser):
-    """Backchat's parser with the signature of transformers', and what its callers reach for."""
+    """Backchat's parser with the signature of transformers', and the attributes that its callers use."""
 
     def __new__(cls, response_template: Any, prefix: str | None = None, *, tools: Any = None) -> Self:
         _bind_serving()
@@ -69,16 +69,16 @@ class ResponseParser(backchat.ResponseParser):
 def parse_response(
     text: str, response_template: Any, *, prefix: str | None = None, tools: Any = None
 ) -> dict[str, Any]:
-    """Read a whole output."""
+    """Parse a whole output."""
     spec = spec_of(response_template)
     return backchat.parse_response(text, spec, prefix=prefix, tools=tools, mode=_mode, recover=_recover)
 
 
 def patch(mode: Literal["stable", "reference"] = "stable", *, recover: str | list[str] | None = None) -> None:
-    """Let Backchat answer for transformers, until `unpatch()`: tokenizers, pipelines, `transformers serve` and TRL.
+    """Replace the parser of transformers until `unpatch()`, for tokenizers, pipelines, `transformers serve` and TRL.
 
-    `stable` gives one answer however a text is cut; `reference` answers as transformers does, cut by cut. `recover` names
-    the policies that read what departs from the format, in stable mode.
+    In `stable` mode the answer does not depend on how the text is cut; in `reference` mode it is that of transformers.
+    `recover` selects recovery policies, in stable mode.
     """
     global _mode, _recover
     if mode not in ("stable", "reference"):
@@ -112,7 +112,7 @@ def _bind(module: Any, name: str, ours: Any) -> None:
 
 
 def _bind_serving() -> None:
-    """Bind what `transformers serve` streams with, which may be imported after `patch()`."""
+    """Patch the module with which `transformers serve` streams, which may be imported after `patch()`."""
     serving = sys.modules.get(SERVING)
     chunks = getattr(serving, CHUNKS, None)
     if _before and chunks is not None and not hasattr(chunks, "__wrapped__"):
@@ -121,21 +121,21 @@ def _bind_serving() -> None:
 
 
 def _one_call_each(chunks: Callable[[list[dict[str, Any]]], list[Any]]) -> Callable[[list[dict[str, Any]]], list[Any]]:
-    """transformers' function, which takes one call a region, for regions that hold a list of them."""
+    """Wrap transformers' function, which expects one call per region, for regions with a list of calls."""
 
     @functools.wraps(chunks)
     def of(events: list[dict[str, Any]]) -> list[Any]:
-        told: list[dict[str, Any]] = []
+        split: list[dict[str, Any]] = []
         for event in events:
             calls = event.get("value") if event["type"] == "region_close" and event["field"] == "tool_calls" else None
-            told.extend([{**event, "value": call} for call in calls] if isinstance(calls, list) else [event])
-        return chunks(told)
+            split.extend([{**event, "value": call} for call in calls] if isinstance(calls, list) else [event])
+        return chunks(split)
 
     return of
 
 
 def unpatch() -> None:
-    """Put everything back, in modules that were imported meanwhile, too."""
+    """Restore the originals, also in modules that were imported meanwhile."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] not in ("transformers", "trl"):
             continue
@@ -147,9 +147,9 @@ def unpatch() -> None:
 
 
 def add_response_template(tokenizer: Any, *, derive: bool = True) -> Any:
-    """Give a tokenizer a response template where it has none: the derived one, if it is proved.
+    """Set the derived response template on a tokenizer that has none.
 
-    Raises `NotProved` with the counterexamples if it is not.
+    Raises `NotProved` with the counterexamples if it is not proved.
     """
     if getattr(tokenizer, "response_template", None) is not None:
         return tokenizer
@@ -175,5 +175,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # Not this copy of the module: the one that everybody imports.
+    # Not this copy of the module, but the one that others import.
     import_module("backchat.integrations.transformers").main()

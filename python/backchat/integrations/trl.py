@@ -1,4 +1,4 @@
-"""What TRL's trainers need of a chat template that marks nothing: tokens, and the mask of those that bear loss.
+"""Tokens and loss masks for TRL's trainers, from chat templates without generation blocks.
 
 >>> from functools import partial
 >>> rows = dataset.map(partial(tokens_and_mask, tokenizer=tokenizer))    # doctest: +SKIP
@@ -16,10 +16,10 @@ from backchat.integrations._model import chat_template_of, variables_of
 def tokens_and_mask(
     row: dict[str, Any], *, tokenizer: Any, parts: Sequence[str] = ("assistant",)
 ) -> dict[str, list[int]]:
-    """The `input_ids` of a row's `messages` (and `tools`), and `assistant_masks`: 1 for each token of the model's own.
+    """The `input_ids` of a row's `messages` and `tools`, and `assistant_masks`: 1 for each token that the model wrote.
 
-    `SFTTrainer` takes both columns as they are, whatever the chat template. `parts` chooses what bears loss, as in
-    `backchat.mask`. Raises `ValueError` where a turn cannot be told apart.
+    `SFTTrainer` takes both columns unchanged, with any chat template. `parts` selects the parts that bear loss, as in
+    `backchat.mask`. Raises `ValueError` if a turn cannot be located.
     """
     chat_template = chat_template_of(tokenizer)
     if chat_template is None:

@@ -13,7 +13,7 @@ CLASSES = "backchat.integrations._vllm"
 
 
 def register() -> None:
-    """Register the reasoning parser and the tool parser `backchat`. Nothing of them is imported before they are chosen."""
+    """Register the reasoning parser and the tool parser `backchat`, which are imported only if they are selected."""
     from vllm.reasoning import ReasoningParserManager
     from vllm.tool_parsers import ToolParserManager
 
@@ -21,7 +21,7 @@ def register() -> None:
     ToolParserManager.register_lazy_module(NAME, CLASSES, "ToolParser")
 
 
-#: What vLLM calls in each of its processes.
+#: vLLM calls this in each of its processes.
 plugin = register
 
 
@@ -33,6 +33,6 @@ def _inside_vllm() -> bool:
     )
 
 
-# A plug-in that vLLM is told by name is only imported, never called.
+# vLLM only imports a plug-in that an option names, and never calls it.
 if _inside_vllm():
     register()
