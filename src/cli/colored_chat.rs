@@ -64,9 +64,9 @@ fn words(text: &str, context: &Object) -> Vec<(Range<usize>, String)> {
     for message in messages {
         let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
         for (_, value) in message.as_object().into_iter().flatten().filter(|(key, _)| *key != "role") {
-            let Some(said) = value.as_str().map(str::trim).filter(|said| !said.is_empty()) else { continue };
-            if let Some(at) = text.get(from..).and_then(|rest| rest.find(said)) {
-                found.push((from + at..from + at + said.len(), role.to_owned()));
+            let Some(own) = value.as_str().map(str::trim).filter(|own| !own.is_empty()) else { continue };
+            if let Some(at) = text.get(from..).and_then(|rest| rest.find(own)) {
+                found.push((from + at..from + at + own.len(), role.to_owned()));
             }
         }
         from = found.iter().map(|(range, _)| range.end).max().unwrap_or(from);

@@ -92,8 +92,8 @@ impl Convert {
     fn row(&self, row: &Object) -> Result<Object, String> {
         let value = row.get("schema").ok_or("the row has no `schema`")?;
         let loaded = Schema::from_value(value).map_err(|found| {
-            let said: Vec<_> = found.into_iter().map(|found| found.message).collect();
-            said.join("; ")
+            let messages: Vec<_> = found.into_iter().map(|found| found.message).collect();
+            messages.join("; ")
         })?;
         let mut options = Options::default();
         match row.get("start_anchor").filter(|anchor| !anchor.is_null()) {

@@ -204,8 +204,8 @@ impl Lint {
     /// A finding at the user's level; `None` if the rule is off.
     fn level(&self, mut finding: Diagnostic, file: &str, config: &Config) -> Option<Diagnostic> {
         let named = |rules: &[&'static Rule]| rules.iter().any(|rule| rule.id == finding.id);
-        let said = config.levels.iter().rfind(|(id, _)| *id == finding.id).map(|(_, level)| *level);
-        let level = match (named(&self.allow), named(&self.deny), named(&self.warn), said) {
+        let configured = config.levels.iter().rfind(|(id, _)| *id == finding.id).map(|(_, level)| *level);
+        let level = match (named(&self.allow), named(&self.deny), named(&self.warn), configured) {
             (true, ..) => None,
             (_, true, ..) => Some(Severity::Error),
             (_, _, true, _) => Some(Severity::Warning),

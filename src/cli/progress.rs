@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_how_far_how_fast_and_how_long() {
+    fn a_line_shows_progress_speed_and_time() {
         let at = Duration::from_secs(10);
         assert_eq!(
             line(25, Some(100), (500, "rows"), at),

@@ -8,8 +8,8 @@ use backchat_workbench::answers;
 
 /// The value of `--special-tokens`: a file, a comma-separated list, or `none`. The default is those of the model
 /// folder.
-pub fn read(said: Option<&str>, model: &str) -> Result<Vec<SpecialToken>, Failure> {
-    match said {
+pub fn read(given: Option<&str>, model: &str) -> Result<Vec<SpecialToken>, Failure> {
+    match given {
         Some("none") => Ok(Vec::new()),
         Some(file) if Path::new(file).is_file() => Ok(answers::special_tokens_of(&input::json(file)?)),
         Some(list) => {

@@ -301,14 +301,14 @@ mod tests {
     }"#;
 
     /// What a client assembles from a text in pieces of this size: reasoning, content, calls; and the finish reason.
-    fn told(text: &str, size: usize, end: End) -> (String, String, Vec<(String, String)>, &'static str) {
-        told_of(CallDelivery::Growing, text, size, end).0
+    fn assembled(text: &str, size: usize, end: End) -> (String, String, Vec<(String, String)>, &'static str) {
+        assembled_by(CallDelivery::Growing, text, size, end).0
     }
 
     type Assembled = (String, String, Vec<(String, String)>, &'static str);
 
     /// The same, and how many deltas of arguments there were.
-    fn told_of(delivery: CallDelivery, text: &str, size: usize, end: End) -> (Assembled, usize) {
+    fn assembled_by(delivery: CallDelivery, text: &str, size: usize, end: End) -> (Assembled, usize) {
         let template = Template::load(TEMPLATE).unwrap().template;
         let (mut reasoning, mut content, mut calls) = (String::new(), String::new(), Vec::new());
         let mut pieces = 0;
@@ -338,22 +338,22 @@ mod tests {
     }
 
     #[test]
-    fn deltas_joined_are_the_message_however_the_text_is_cut() {
+    fn joined_deltas_are_the_message_however_the_text_is_cut() {
         let call = r#"<call>{"name": "pay", "arguments": {"sum": 1000}}</call>"#;
         let text = format!("<t>\n Hm. Yes \n</t>\n\nWell,  then. \n{call}{call}<end>\n");
         let pay = ("pay".to_owned(), "{\"sum\": 1000}".to_owned());
         for size in [1, 2, 3, 5, 1000] {
-            let (reasoning, content, calls, reason) = told(&text, size, End::Stop);
+            let (reasoning, content, calls, reason) = assembled(&text, size, End::Stop);
             assert_eq!((reasoning.as_str(), content.as_str()), ("Hm. Yes", "Well,  then."), "in pieces of {size}");
             assert_eq!((calls, reason), (vec![pay.clone(); 2], "tool_calls"), "in pieces of {size}");
         }
     }
 
     #[test]
-    fn a_call_that_cannot_be_read_is_content() {
+    fn a_malformed_call_is_content() {
         let broken = r#"<call>{"name" "pay"}</call>"#;
         for size in [1, 4, 1000] {
-            let (_, content, calls, reason) = told(&format!("{broken}<end>"), size, End::Stop);
+            let (_, content, calls, reason) = assembled(&format!("{broken}<end>"), size, End::Stop);
             assert_eq!((content.as_str(), calls.len(), reason), (broken, 0, "stop"), "in pieces of {size}");
         }
     }
@@ -364,7 +364,7 @@ mod tests {
         let broken = r#"<call>{"name": "pay", "arguments": {"sum" 1}}</call>"#;
         let unended = r#"<call>{"name": "pay", "arguments": {"sum": 1"#;
         let pay = ("pay".to_owned(), "{\"sum\": 1000}".to_owned());
-        let whole = |text: &str, size, end| told_of(CallDelivery::Whole, text, size, end);
+        let whole = |text: &str, size, end| assembled_by(CallDelivery::Whole, text, size, end);
         for size in [1, 4, 1000] {
             let ((_, content, calls, reason), pieces) = whole(&format!("Hm.{call}{broken}{call}"), size, End::Stop);
             // Text after a call does not belong to the content before it, so only the malformed call is added.
@@ -379,7 +379,7 @@ mod tests {
     fn an_answer_cut_at_the_limit_is_never_whole() {
         let text = r#"<t>Hm</t>Well.<call>{"name": "pay", "arguments": {"sum": 1000}}</call>"#;
         for end in 0..text.len() {
-            let (_, content, calls, reason) = told(&text[..end], 3, End::Length);
+            let (_, content, calls, reason) = assembled(&text[..end], 3, End::Length);
             // The beginning of a marker is text until the rest of it comes.
             let (said, marker) = content.split_at(content.find('<').unwrap_or(content.len()));
             assert!("Well.".starts_with(said) && text[..end].ends_with(marker), "{}", &text[..end]);

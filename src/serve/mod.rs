@@ -1,4 +1,4 @@
-//! A chat server in front of an engine's completion endpoint, without its sockets: requests in, orders for the engine
+//! A chat server in front of an engine's completion endpoint, without its sockets: requests in, requests to the engine
 //! out; the engine's bytes in, deltas, chunks and rows of the record out.
 //!
 //! Nothing here reads or writes; `cli/serve` moves the bytes.
@@ -7,11 +7,11 @@ pub mod answer;
 pub mod api_error;
 pub mod chunk;
 pub mod engine;
+pub mod engine_request;
 mod identifier;
 mod messages;
 pub mod metrics;
 pub mod model;
-pub mod order;
 pub mod record;
 pub mod reply;
 pub mod request;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::api_error::ApiError;
 use super::engine::Engine;
+use super::engine_request::Constraint;
 use super::messages::{self, MessageForm};
-use super::order::Constraint;
 use super::request::ChatRequest;
 use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};

@@ -43,7 +43,7 @@ impl Usage {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// About one choice.
-    Choice(usize, News),
+    Choice(usize, Update),
     /// How many tokens all choices used.
     Usage(Usage),
     /// Nothing comes after this.
@@ -52,7 +52,7 @@ pub enum Reply {
 
 /// What is new about a choice.
 #[derive(Clone, Debug, PartialEq)]
-pub enum News {
+pub enum Update {
     /// More text; never empty.
     Text(String),
     /// The ids of more tokens.
@@ -63,7 +63,7 @@ pub enum News {
 
 /// The reader of one stream.
 #[derive(Clone, Debug)]
-pub struct Replies {
+pub struct ReplyReader {
     engine: Engine,
     /// Whether the events contain pieces rather than all text so far.
     pieces: bool,
@@ -75,7 +75,7 @@ pub struct Replies {
     first: usize,
 }
 
-impl Replies {
+impl ReplyReader {
     /// A reader for one stream of an engine. `pieces`: its events contain only new text, as with all engines but one.
     pub fn new(engine: Engine, pieces: bool, first: usize) -> Self {
         Self { engine, pieces, line: Vec::new(), known: Vec::new(), first }
@@ -218,33 +218,33 @@ struct Choice<'r> {
 }
 
 impl Choice<'_> {
-    fn add(&mut self, news: News) {
+    fn add(&mut self, news: Update) {
         self.replies.push(Reply::Choice(self.number, news));
     }
 
     fn text(&mut self, text: &str) {
         if !text.is_empty() {
-            self.add(News::Text(text.to_owned()));
+            self.add(Update::Text(text.to_owned()));
         }
     }
 
     fn tokens(&mut self, ids: Option<&Value>) {
         let ids: Vec<u64> = ids.and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_u64).collect();
         if !ids.is_empty() {
-            self.add(News::Tokens(ids));
+            self.add(Update::Tokens(ids));
         }
     }
 
     fn usage(&mut self, counts: &Value, names: [&str; 2]) {
         if let Some(usage) = usage(counts, names) {
-            self.add(News::Usage(usage));
+            self.add(Update::Usage(usage));
         }
     }
 
     /// The end, which is that of the token limit if the engine gives this reason.
     fn end(&mut self, reason: Option<&Value>, limit: &str) {
         let is_limit = reason.and_then(Value::as_str) == Some(limit);
-        self.add(News::End(if is_limit { End::Length } else { End::Stop }));
+        self.add(Update::End(if is_limit { End::Length } else { End::Stop }));
     }
 }
 
@@ -278,7 +278,7 @@ mod tests {
 
     /// The replies of a stream read in pieces of this size; all are about the first choice.
     fn read(engine: Engine, stream: &str, size: usize) -> Result<Assembled, String> {
-        let mut reader = Replies::new(engine, engine != Engine::Sglang, 2);
+        let mut reader = ReplyReader::new(engine, engine != Engine::Sglang, 2);
         let mut replies = Vec::new();
         for piece in stream.as_bytes().chunks(size) {
             reader.feed(piece, &mut replies)?;
@@ -288,12 +288,12 @@ mod tests {
         for reply in replies {
             assert!(!matches!(reply, Reply::Choice(number, _) if number != 2), "{engine:?}: {reply:?}");
             match reply {
-                Reply::Choice(_, News::Text(more)) => text.push_str(&more),
-                Reply::Choice(_, News::End(reason)) => end = Some(reason),
-                Reply::Choice(_, News::Usage(told)) | Reply::Usage(told) => {
-                    usage = Some((told.prompt, told.completion));
+                Reply::Choice(_, Update::Text(more)) => text.push_str(&more),
+                Reply::Choice(_, Update::End(reason)) => end = Some(reason),
+                Reply::Choice(_, Update::Usage(counts)) | Reply::Usage(counts) => {
+                    usage = Some((counts.prompt, counts.completion));
                 }
-                Reply::Choice(_, News::Tokens(_)) | Reply::Done => {}
+                Reply::Choice(_, Update::Tokens(_)) | Reply::Done => {}
             }
         }
         Ok((text, end, usage))
@@ -301,15 +301,15 @@ mod tests {
 
     /// An engine that numbers a choice absurdly takes no memory and names no choice.
     #[test]
-    fn a_choice_beyond_all_is_no_choice() {
+    fn an_absurd_choice_number_is_clamped() {
         for (engine, event) in [
             (Engine::Sglang, r#"data: {"text": "A", "index": 18446744073709551615}"#),
             (Engine::LlamaCpp, r#"data: {"content": "A", "index": 18446744073709551615}"#),
             (Engine::OpenAi, r#"data: {"choices": [{"text": "A", "index": 18446744073709551615}]}"#),
         ] {
             let mut replies = Vec::new();
-            Replies::new(engine, false, 3).feed(format!("{event}\n\n").as_bytes(), &mut replies).unwrap();
-            assert_eq!(replies, [Reply::Choice(67, News::Text("A".to_owned()))], "{engine:?}");
+            ReplyReader::new(engine, false, 3).feed(format!("{event}\n\n").as_bytes(), &mut replies).unwrap();
+            assert_eq!(replies, [Reply::Choice(67, Update::Text("A".to_owned()))], "{engine:?}");
         }
     }
 
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_nonsense_end_a_stream() {
+    fn errors_and_invalid_data_end_a_stream() {
         for (engine, stream, message) in [
             (Engine::Vllm, "data: {\"error\": {\"message\": \"no memory\"}}\n\n", "no memory"),
             (Engine::Ollama, "{\"error\": \"no memory\"}\n", "no memory"),
@@ -369,6 +369,6 @@ mod tests {
             let error = read(engine, stream, 5).unwrap_err();
             assert!(error.contains(message), "{error}");
         }
-        assert!(Replies::new(Engine::Vllm, true, 0).feed(b"data: \"\xff\"\n", &mut Vec::new()).is_err());
+        assert!(ReplyReader::new(Engine::Vllm, true, 0).feed(b"data: \"\xff\"\n", &mut Vec::new()).is_err());
     }
 }

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_parameter() {
         for (members, param) in [
             (r#", "temperature": "hot""#, "temperature"),
             (r#", "stream": "yes""#, "stream"),
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn members_mean_what_openai_says() {
+    fn members_have_the_meaning_of_openais_protocol() {
         let request = read(
             r#", "max_tokens": 7, "max_completion_tokens": 9, "stop": "X", "stream": true, "stream_options":
             {"include_usage": true}, "temperature": null, "top_k": 3, "user": "u", "reasoning_effort": "low", "logprobs": false,

@@ -66,7 +66,7 @@ fn facts_follow_their_definitions() {
 }
 
 #[test]
-fn a_template_that_raises_on_everything_is_examined_all_the_same() {
+fn a_template_that_always_raises_is_still_examined() {
     let facts = facts("{{ raise_exception('never') }}");
     assert_eq!(facts.get("content_text").and_then(Value::as_str), Some("refused"));
     assert_eq!(facts.get("turn_end"), Some(&Value::Null));
@@ -118,7 +118,7 @@ fn each_turn_ends_with_its_own_stop_and_no_line_break_after_it() {
 
 /// The prompt begins an answer, and a call begins otherwise. Both open with the same sign, which is a part of either mark.
 #[test]
-fn a_turn_that_departs_from_its_prompt_begins_with_a_whole_mark() {
+fn a_turn_that_deviates_from_its_prompt_begins_with_a_whole_marker() {
     let chat = context(
         r#"{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "", "tool_calls": [
             {"type": "function", "function": {"name": "f", "arguments": {"n": "x"}}}]}]}"#,
@@ -140,7 +140,7 @@ fn a_turn_that_departs_from_its_prompt_begins_with_a_whole_mark() {
 
 /// The prompt writes an empty thought: a turn without a thought repeats it, one with a thought only its beginning.
 #[test]
-fn a_header_that_some_turns_go_on_is_left_out_of_the_blocks() {
+fn a_header_that_some_turns_extend_is_outside_the_blocks() {
     let source = "{% for m in messages %}{% if m.role == 'assistant' %}{{ '<|bot|>\\n<think>\\n' + (m.thinking or '') + \
                   '\\n</think>\\n\\n' + m.content }}<|end|>{% else %}<|user|>{{ m.content }}<|end|>{% endif %}{% endfor %}\
                   {% if add_generation_prompt %}{{ '<|bot|>\\n<think>\\n\\n</think>\\n\\n' }}{% endif %}";
@@ -158,7 +158,7 @@ fn a_header_that_some_turns_go_on_is_left_out_of_the_blocks() {
 }
 
 #[test]
-fn a_template_that_gets_no_blocks_says_which_text_is_in_the_way() {
+fn a_template_without_possible_blocks_is_explained_by_the_obstructing_text() {
     let source = "{% for m in messages %}{{ ('#' * loop.index ~ '<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>') | trim }}\
                   {% endfor %}{% if add_generation_prompt %}{{ '#' * (messages | length + 1) }}<|assistant|>{% endif %}";
     let refused = add_generation_blocks(source, &Object::new(), &RenderOptions::default()).unwrap_err();
@@ -167,7 +167,7 @@ fn a_template_that_gets_no_blocks_says_which_text_is_in_the_way() {
 }
 
 #[test]
-fn a_template_that_renders_no_answer_is_refused_with_its_own_error() {
+fn a_template_that_renders_no_answer_is_refused_with_its_error() {
     let source = "{% for m in messages %}{% if m.role == 'assistant' %}{{ raise_exception('users only') }}{% endif %}\
                   <|{{ m.role }}|>{{ m.content }}{% endfor %}";
     let wanted = "the template renders no conversation with an answer: users only (line 1 of the template)";
@@ -181,7 +181,7 @@ fn a_template_that_renders_no_answer_is_refused_with_its_own_error() {
 }
 
 #[test]
-fn blocks_need_nothing_but_tags_where_the_source_has_places_for_them() {
+fn blocks_are_only_tags_if_the_source_has_places_for_them() {
     let tags = ["{%- generation %}", "{% generation %}", "{% endgeneration %}", "{% endgeneration +%}"];
     for (name, rewrites) in [("seed_oss", false), ("mistral_nemo", false), ("gpt_oss", true), ("granite_3_3", true)] {
         let path = root().join("chat_templates").join(format!("{name}.jinja"));
@@ -194,7 +194,7 @@ fn blocks_need_nothing_but_tags_where_the_source_has_places_for_them() {
 }
 
 #[test]
-fn expressions_that_no_block_divides_keep_their_bytes_and_their_operators() {
+fn expressions_outside_blocks_keep_their_bytes_and_operators() {
     let turns = |head: &str, user: &str, answer: &str| {
         format!(
             "{head}{{%- for m in messages %}}{{%- if m.role == 'user' %}}{user}{{%- elif m.role == 'assistant' %}}<|bot|>{answer}{{%- endif %}}{{%- endfor %}}\
@@ -221,7 +221,7 @@ fn expressions_that_no_block_divides_keep_their_bytes_and_their_operators() {
 }
 
 #[test]
-fn a_turn_that_one_expression_writes_is_gathered_and_divided() {
+fn a_turn_written_by_one_expression_is_captured_and_split() {
     let source = "{%- macro turn(role, text) %}{{ '<|' ~ role ~ '|>' ~ text ~ '<|end|>\n' }}{%- endmacro %}\
                   {%- for m in messages %}{{ turn(m.role, m.content) | string }}{%- endfor %}\
                   {%- if add_generation_prompt %}<|assistant|>{%- endif %}\n";
@@ -242,7 +242,7 @@ fn a_turn_that_one_expression_writes_is_gathered_and_divided() {
 }
 
 #[test]
-fn the_end_of_a_turn_is_found_behind_texts_that_the_template_repeats_moves_or_drops() {
+fn the_end_of_a_turn_is_found_after_repeated_moved_or_dropped_texts() {
     // A call's name closes it, and heads its result.
     let named = "{% for m in messages %}<|{{ m.role }}|>{% if m.tool_calls %}{% set name = m.tool_calls[0].function.name %}\
                  <{{ name }}>{{ m.tool_calls[0].function.arguments | tojson }}</{{ name }}>\
@@ -322,7 +322,7 @@ fn fits(schema: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn the_schema_of_the_input_takes_what_the_template_shows_and_nothing_that_it_refuses() {
+fn the_input_schema_accepts_what_the_template_shows_and_rejects_what_it_refuses() {
     let call = |id: &str, arguments: &str| {
         format!(
             r#"{{"role": "assistant", "content": "", "tool_calls": [{{{id}"type": "function",
@@ -378,7 +378,7 @@ fn the_schema_of_the_input_takes_what_the_template_shows_and_nothing_that_it_ref
 }
 
 #[test]
-fn rows_hold_the_schema_that_the_command_prints() {
+fn rows_contain_the_schema_that_the_command_prints() {
     let file = root().join("chat_templates/hermes.jinja");
     let row = format!(r#"{{"id": 7, "template": {}}}"#, Value::from(path_text(&file)));
     let rows = backchat_in(root(), &["doctor", "--jsonl", "-", "--format", "json-schema"], row);
@@ -406,7 +406,7 @@ fn generation_blocks_change_no_byte() {
 }
 
 #[test]
-fn a_chat_reads_back_to_the_messages_it_was_rendered_from() {
+fn a_chat_unrenders_to_its_messages() {
     let messages = r#"[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi\n\nthere"},
                        {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Bye"}]"#;
     let mut read = 0;
@@ -428,7 +428,7 @@ fn a_chat_reads_back_to_the_messages_it_was_rendered_from() {
 }
 
 #[test]
-fn exact_is_never_said_of_another_text() {
+fn exact_means_the_same_text() {
     let template = compiled(TURNS);
     let unrenderer = Unrenderer::new(&template, Object::new(), RenderOptions::default());
     assert!(unrenderer.unrender("<|user|>Hi<|end|>\n").unwrap().exact);
@@ -450,7 +450,7 @@ fn injected_turns_are_flagged() {
 }
 
 #[test]
-fn a_switch_that_a_text_was_rendered_with_is_found() {
+fn the_switch_of_a_render_is_found() {
     let source = format!("{{% if mode == 'brief' %}}<|mode|>brief<|end|>\n{{% endif %}}{TURNS}");
     let template = compiled(&source);
     let unrenderer = Unrenderer::new(&template, Object::new(), RenderOptions::default());
@@ -468,7 +468,7 @@ fn a_switch_that_a_text_was_rendered_with_is_found() {
 const TURNS_READ: &str = r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]"#;
 
 #[test]
-fn definitions_of_tools_that_cannot_be_read_are_one_text() {
+fn unreadable_tool_definitions_are_one_text() {
     let source = format!(
         "{{% if tools %}}<|tools|>{{% for t in tools %}}{{{{ t.function.name }}}}({{% for n, p in \
          t.function.parameters.properties | items %}}{{{{ n }}}}: {{{{ p.format or p.type }}}};\
@@ -488,7 +488,7 @@ fn definitions_of_tools_that_cannot_be_read_are_one_text() {
 }
 
 #[test]
-fn texts_and_templates_that_mean_harm_end_in_an_answer() {
+fn hostile_texts_and_templates_end_in_an_answer() {
     let turns = |content: &str| format!("<|user|>{content}<|end|>\n<|assistant|>Hello<|end|>\n");
     let template = compiled(TURNS);
     let read = |text: &str| backchat::chats::unrender(&template, text);
@@ -513,7 +513,7 @@ fn texts_and_templates_that_mean_harm_end_in_an_answer() {
 }
 
 #[test]
-fn doctor_says_what_it_was_not_asked() {
+fn doctor_reports_facts_that_it_could_not_decide() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chat.jinja");
     std::fs::write(&file, "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}").unwrap();

@@ -25,7 +25,7 @@ fn the_draft_goes_to_standard_output_and_the_report_to_standard_error() {
 }
 
 #[test]
-fn a_draft_that_is_not_proved_is_given_out_too_and_the_exit_code_says_so() {
+fn an_unproved_draft_is_printed_and_exits_with_1() {
     let output = backchat(&["derive", "tests/derive/arguments_of_a_url.jinja"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
@@ -63,7 +63,7 @@ fn the_report_fits_a_screen() {
 }
 
 #[test]
-fn a_special_token_of_the_turn_is_looked_for_beside_the_template_and_asked_for() {
+fn special_tokens_come_from_files_next_to_the_template_or_are_requested() {
     let folder = empty_folder("derive_tokens");
     let file = folder.join("x.jinja");
     fs::write(&file, "{%- for m in messages %}{{- '<|' + m.role + '|>' + m.content + eos_token }}{%- endfor %}")
@@ -86,7 +86,7 @@ fn a_special_token_of_the_turn_is_looked_for_beside_the_template_and_asked_for()
 }
 
 #[test]
-fn a_target_that_costs_conversations_ends_with_the_command_that_is_proved() {
+fn a_target_that_fails_suggests_the_command_that_is_proved() {
     let source = "examples/choice/chat_template.jinja";
     let said = text(&backchat(&["derive", source, "--target", "smg"]).stderr).to_owned();
     assert_eq!(
@@ -98,7 +98,7 @@ fn a_target_that_costs_conversations_ends_with_the_command_that_is_proved() {
 }
 
 #[test]
-fn machines_get_one_object_also_on_failure() {
+fn json_is_one_object_even_on_failure() {
     for (source, status, code) in [
         ("chat_templates/hermes.jinja", "proved", 0),
         ("tests/derive/arguments_of_a_url.jinja", "partial", 1),
@@ -115,7 +115,7 @@ fn machines_get_one_object_also_on_failure() {
 }
 
 #[test]
-fn writing_changes_one_key_and_says_what_comes_next() {
+fn writing_changes_one_key_and_suggests_the_next_command() {
     let folder = model("derive_write");
     let config = folder.join("tokenizer_config.json");
     let before = fs::read_to_string(&config).unwrap();
@@ -134,7 +134,7 @@ fn writing_changes_one_key_and_says_what_comes_next() {
 }
 
 #[test]
-fn a_response_template_already_there_is_compared() {
+fn an_existing_response_template_is_compared() {
     let folder = model("derive_compare");
     let config = folder.join("tokenizer_config.json");
     let old = r#"{"eos_token": "<|im_end|>", "response_template": {"start_anchor": "<a>", "fields": {"content": {}}}}"#;
@@ -146,7 +146,7 @@ fn a_response_template_already_there_is_compared() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_in_one_message() {
+fn an_impossible_request_is_one_message() {
     let lonely = empty_folder("derive_lonely");
     fs::copy(root().join("chat_templates/hermes.jinja"), lonely.join("x.jinja")).unwrap();
     let lonely = lonely.join("x.jinja");
@@ -167,7 +167,7 @@ fn what_cannot_be_done_is_said_in_one_message() {
 }
 
 #[test]
-fn the_command_that_comes_next_keeps_the_options() {
+fn the_next_command_keeps_the_options() {
     let folder = empty_folder("derive next");
     fs::copy(root().join("chat_templates/hermes.jinja"), folder.join("chat_template.jinja")).unwrap();
     let name = folder.to_str().unwrap();
@@ -189,7 +189,7 @@ fn the_command_that_comes_next_keeps_the_options() {
 }
 
 #[test]
-fn a_template_that_refuses_everything_says_where_and_why() {
+fn a_template_that_refuses_everything_is_reported_with_place_and_reason() {
     let folder = empty_folder("derive_refused");
     let file = folder.join("x.jinja");
     fs::write(&file, "{%- for m in messages %}\n{{- '<|' + m.role + '|>' + m.content + today() }}{%- endfor %}")
@@ -212,7 +212,7 @@ fn samples_are_counted() {
 }
 
 #[test]
-fn the_draft_goes_to_a_file_as_a_whole() {
+fn the_draft_is_written_to_a_file_atomically() {
     let file = empty_folder("derive_output").join("out.json");
     let output = backchat(&["derive", "chat_templates/hermes.jinja", "-o", file.to_str().unwrap()]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));

@@ -77,7 +77,7 @@ fn the_prompt_may_open_the_first_region() {
 }
 
 #[test]
-fn events_come_feed_by_feed() {
+fn events_are_grouped_by_feed() {
     let template = template("events.json");
     let output = parse(&[&template, "-q", "--events", "--chunks", "5"], "<think>Hm.</think>");
     let answer = concat!(
@@ -266,7 +266,7 @@ fn a_line_of_a_hundred_megabytes_is_answered() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let template = template("pipe.json");
     let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
         .args(["parse", &template, "--jsonl", "-"])
@@ -285,7 +285,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn colors_only_where_they_are_asked_for() {
+fn colors_only_on_request() {
     let template = template("color.json");
     for (arguments, colored) in [(&["--color", "always"][..], true), (&[], false), (&["--color", "never"], false)] {
         let output = parse(&[&[template.as_str()], arguments].concat(), "<call>{oops}</call>");
@@ -295,7 +295,7 @@ fn colors_only_where_they_are_asked_for() {
 }
 
 #[test]
-fn what_makes_an_answer_doubtful_is_said_beside_it() {
+fn doubts_are_reported_with_the_answer() {
     let path = template("doubtful.json");
     let input = [
         r#"{"id": 1, "text": "<call>{oops}</call>", "source": {"line": 3}, "message": "not the answer's"}"#.to_owned(),
@@ -335,7 +335,7 @@ fn strict_fails_on_any_doubt_about_one_output() {
 }
 
 #[test]
-fn a_closing_mark_in_a_json_string_ends_the_region_or_is_text() {
+fn a_closing_marker_in_a_json_string_ends_the_region_or_is_text() {
     let path = template("closers.json");
     let text = r#"<call>{"t": "\"</call>"}</call>"#;
     for mode in ["stable", "reference"] {
@@ -353,7 +353,7 @@ fn a_closing_mark_in_a_json_string_ends_the_region_or_is_text() {
 }
 
 #[test]
-fn options_and_rows_say_what_is_left_in_the_content_or_out() {
+fn options_and_rows_select_what_stays_in_the_content() {
     let path = template("reading_less.json");
     let text = "<think>Hm.</think>Hi";
     for (options, wanted) in [
@@ -427,7 +427,7 @@ fn one_limit_holds_for_every_file() {
 
 /// The ids that each event came from: those of a character share it, and a delimiter may be one id.
 #[test]
-fn events_of_ids_say_which_ids_they_came_from() {
+fn events_of_ids_have_their_range_of_ids() {
     let tokenizer = r#"{"decoder": {"type": "ByteLevel"}, "model": {"vocab": {"a": 0, "Ã": 1, "©": 2, "</": 3}},
         "added_tokens": [{"id": 9, "content": "<bot>"}, {"id": 10, "content": "<think>"}, {"id": 11, "content": "</think>"}]}"#;
     let tokenizer = file("event-ids-tokenizer.json", tokenizer);

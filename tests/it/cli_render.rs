@@ -31,7 +31,7 @@ fn render(folder: &Path, arguments: &[&str], input: &str) -> Output {
 }
 
 #[test]
-fn messages_are_rendered_to_the_last_byte() {
+fn messages_are_rendered_byte_for_byte() {
     let folder = folder_of(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES), ("tools.json", TOOLS)]);
     let plain = "<user>Hé</user><assistant>Yo</assistant>";
     let cases: [(&[&str], &str); 7] = [
@@ -53,7 +53,7 @@ fn messages_are_rendered_to_the_last_byte() {
 }
 
 #[test]
-fn a_config_gives_its_tokens_and_says_which_template_it_took() {
+fn a_config_sets_special_tokens_and_the_template_is_announced() {
     let config = r#"{"bos_token": "<s>", "chat_template": [
         {"name": "default", "template": "D{{ bos_token }}"}, {"name": "tool_use", "template": "T{{ bos_token }}"}]}"#;
     let folder = folder_of(&[("tokenizer_config.json", config), ("m.json", "[]"), ("tools.json", TOOLS)]);
@@ -114,7 +114,7 @@ fn a_source_on_the_command_line_serves_rows_without_one() {
 }
 
 #[test]
-fn who_wrote_what_is_colored_or_listed() {
+fn authors_are_colored_or_listed() {
     let folder = folder_of(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES)]);
     let arguments = ["t.jinja", "--messages", "m.json", "--show-spans"];
     let (_, out, said) = outcome(&render(folder.path(), &arguments, ""));
@@ -128,7 +128,7 @@ fn who_wrote_what_is_colored_or_listed() {
 }
 
 #[test]
-fn every_piece_is_listed_with_the_place_that_printed_it() {
+fn every_piece_is_listed_with_its_origin() {
     let template = "{% for m in messages %}\n<{{ m.role }}>\n{{ m.content\n   | upper }}{{ '\\x1b' }}\n{% endfor %}";
     let rows = r#"{"id": 1, "context": {"messages": [{"role": "é", "content": "b"}]}}"#;
     let folder = folder_of(&[
@@ -152,7 +152,7 @@ fn every_piece_is_listed_with_the_place_that_printed_it() {
 }
 
 #[test]
-fn what_goes_wrong_is_told_with_its_place() {
+fn errors_have_their_position() {
     let folder = folder_of(&[
         (
             "raise.jinja",
@@ -193,7 +193,7 @@ fn what_goes_wrong_is_told_with_its_place() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let folder = folder_of(&[("t.jinja", "{{ 'x' * 100000 }}")]);
     let rows = "{\"template\": \"t.jinja\", \"context\": {}}\n".repeat(200);
     let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))

@@ -143,7 +143,7 @@ fn frame(name: &str) -> Vec<String> {
 }
 
 #[test]
-fn commands_in_documents_say_what_the_documents_show() {
+fn commands_in_documents_print_what_the_documents_show() {
     let mut problems = Vec::new();
     for document in documents() {
         let text = fs::read_to_string(&document).unwrap();
@@ -186,7 +186,7 @@ fn commands_in_documents_say_what_the_documents_show() {
 }
 
 #[test]
-fn every_command_shown_is_one_that_is_run() {
+fn every_command_shown_is_run() {
     for document in documents() {
         let text = fs::read_to_string(&document).unwrap();
         let mut shown_only = false;
@@ -213,7 +213,7 @@ fn commands() -> Vec<String> {
 }
 
 #[test]
-fn the_reference_of_commands_is_their_help() {
+fn the_command_reference_is_their_help() {
     let file = root().join("docs/commands.md");
     let text = fs::read_to_string(&file).unwrap();
     let (written_by_hand, generated) = text.split_once(GENERATED).expect("the line from which it is made");
@@ -235,7 +235,7 @@ fn the_reference_of_commands_is_their_help() {
 }
 
 #[test]
-fn what_the_bare_command_names_exists() {
+fn the_welcome_text_names_existing_commands() {
     let (welcome, succeeded) = run("backchat", &root());
     assert!(!succeeded);
     let named: Vec<_> = welcome.lines().filter_map(|line| line.strip_prefix("  backchat ")).collect();
@@ -247,7 +247,7 @@ fn what_the_bare_command_names_exists() {
 }
 
 #[test]
-fn links_between_documents_lead_somewhere() {
+fn links_between_documents_resolve() {
     for document in documents().into_iter().chain(["ARCHITECTURE.md", "SECURITY.md"].map(|name| root().join(name))) {
         let text = fs::read_to_string(&document).unwrap();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

@@ -345,7 +345,7 @@ fn recorded_outputs_are_served_one_after_another() {
 }
 
 #[test]
-fn what_cannot_be_answered_has_a_status_and_an_error() {
+fn failures_have_a_status_and_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (upstream, _) = engine(true);
     let server = Server::start(&upstream, &folder.path().join("record.jsonl"));
@@ -422,7 +422,7 @@ mod https {
     }
 
     #[test]
-    fn an_engine_behind_https_is_asked_if_its_certificate_is_trusted() {
+    fn an_https_engine_needs_a_trusted_certificate() {
         let (engine, asked) = engine(false);
         let port = terminator(engine);
         let server = {
@@ -448,7 +448,7 @@ mod https {
 
 #[cfg(not(feature = "serve-tls"))]
 #[test]
-fn https_is_refused_with_what_it_needs() {
+fn https_is_refused_with_the_required_feature() {
     let (status, said) = backchat(&["serve", "chat_templates/qwen3.jinja", "--upstream", "https://example.org"]);
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("--features serve-tls"), "{said}");

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_has_the_changed_lines_and_those_around_them() {
+    fn a_patch_has_the_changed_lines_and_their_context() {
         let old = "a\nb\nc\nd\ne\nf\ng\nh\n";
         for (new, around, patch) in [
             (old, 1, ""),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::parse::Asked;
+use crate::cli::parse::ParseOptions;
 use crate::cli::{Failure, Global, input, note, signals};
 use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
@@ -22,7 +22,7 @@ type Carried = (PathBuf, String);
 /// Where fixtures are written, and what the rows leave out.
 pub struct Fixtures<'a> {
     pub folder: &'a Path,
-    pub asked: &'a Asked,
+    pub options: &'a ParseOptions,
     /// The template of the command line.
     pub template: Option<&'a str>,
     pub logs: &'a str,
@@ -60,14 +60,14 @@ impl Fixtures<'_> {
         let row = example.value();
         let output = row.get("text")?.as_str()?;
         let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
-        let tools = row.get("tools").filter(|tools| !tools.is_null()).or(self.asked.tools.as_ref());
+        let tools = row.get("tools").filter(|tools| !tools.is_null()).or(self.options.tools.as_ref());
         let (template, named, own) = self.template(file, &row)?;
         let made = tools.map(Tools::new).transpose().ok()?.map(Arc::new);
-        let options = Options::default().tools(made).validate(self.asked.keeping.validate);
+        let options = Options::default().tools(made).validate(self.options.row_options.validate);
         let reading = Reading::new(Parser::new(&template, prefix, options).ok()?, std::iter::once(output));
         let message = reading.message()?;
         let origin = format!("# Line {} of {}.\n", example.line, escape(input::name(self.logs)));
-        let validate = if self.asked.keeping.validate { "validate: yes\n" } else { "" };
+        let validate = if self.options.row_options.validate { "validate: yes\n" } else { "" };
         let sections = write_sections(prefix, tools, output, message);
         let mut text = format!("{origin}template: {named}\n{validate}\n{sections}");
         for (name, lines) in [("error", reading.errors()), ("problems", reading.problems)] {
@@ -80,7 +80,7 @@ impl Fixtures<'_> {
 
     /// The template of a row, its name in a fixture, and its file if it has none.
     fn template(&self, file: &Path, row: &Value) -> Option<(Template, String, Option<Carried>)> {
-        let template = template_of(row, self.asked)?;
+        let template = template_of(row, self.options)?;
         let named = |name: &str| {
             let folder = file.parent().unwrap_or(Path::new(""));
             (input::path_from(folder, Path::new(name)), None)
@@ -99,11 +99,11 @@ impl Fixtures<'_> {
 }
 
 /// The response template for a row: the one that it contains or names, or else that of the command line.
-pub fn template_of(row: &Value, asked: &Asked) -> Option<Template> {
+pub fn template_of(row: &Value, options: &ParseOptions) -> Option<Template> {
     match row.get("template") {
         Some(Value::String(name)) => Some(input::template(name).ok()?.loaded.template),
         Some(carried) => Some(Template::from_value(carried).ok()?.template),
-        None => match &asked.template {
+        None => match &options.template {
             Some(TemplateOrSchema::Template(template)) => Some(template.clone()),
             _ => None,
         },

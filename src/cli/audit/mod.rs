@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use self::fixtures::{Fixtures, template_of};
 use self::reader::Worker;
 use super::chat_options::OutputFormat;
-use super::parse::{Asked, Doubts, load};
+use super::parse::{Doubts, ParseOptions, load};
 use super::report::Page;
 use super::{Failure, Global, input, rows};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
@@ -67,27 +67,27 @@ pub struct Audit {
 impl Audit {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         let playground = self.page.playground(None)?;
-        let mut asked = Asked {
+        let mut options = ParseOptions {
             template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
             tools: self.tools.as_deref().map(input::tools).transpose()?,
-            ..Asked::default()
+            ..ParseOptions::default()
         };
-        asked.keeping.validate = self.validate;
-        if matches!(asked.template, Some(TemplateOrSchema::Schema(_))) {
+        options.row_options.validate = self.validate;
+        if matches!(options.template, Some(TemplateOrSchema::Schema(_))) {
             let problem = Diagnostic::error("audit-schema", "a response schema reports no problems");
             return Err(problem
                 .help("convert it with `backchat convert`, and audit with the response template")
                 .into());
         }
-        let tally = self.tally(&asked, global)?;
+        let tally = self.tally(&options, global)?;
         let link = |row: &Value| {
             let output = row.get("text")?.as_str()?;
             let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
-            Some(playground.as_ref()?.of_text(&template_of(row, &asked)?, prefix, output))
+            Some(playground.as_ref()?.of_text(&template_of(row, &options)?, prefix, output))
         };
         self.page.write(global, || report::audit(input::name(&self.logs), &self.by, &tally, &link))?;
         if let Some(folder) = &self.fixtures {
-            let fixtures = Fixtures { folder, asked: &asked, template: self.template.as_deref(), logs: &self.logs };
+            let fixtures = Fixtures { folder, options: &options, template: self.template.as_deref(), logs: &self.logs };
             fixtures.write(&tally, global)?;
         }
         let text = match self.format {
@@ -99,11 +99,11 @@ impl Audit {
         Ok(ExitCode::from(u8::from(self.exceeds(&tally, global))))
     }
 
-    fn tally(&self, asked: &Asked, global: &Global) -> Result<Tally, Failure> {
+    fn tally(&self, options: &ParseOptions, global: &Global) -> Result<Tally, Failure> {
         let doubts = Doubts::default();
         let all = Mutex::new(Tally::default());
         rows::answer(&self.logs, global, || {
-            let mut worker = Worker::new(asked, &doubts, &self.by, &all);
+            let mut worker = Worker::new(options, &doubts, &self.by, &all);
             move |line: rows::Line<'_>, _: &mut String| worker.take(&line)
         })?;
         let tally = all.into_inner().unwrap_or_else(PoisonError::into_inner);

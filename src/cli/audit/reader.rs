@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
-use crate::cli::parse::{Answerer, Asked, Doubts};
+use crate::cli::parse::{Answerer, Doubts, ParseOptions};
 use crate::cli::rows::{Line, Outcome};
 use backchat_core::json::Value;
 use backchat_workbench::audit::{Output, Tally};
@@ -18,8 +18,8 @@ pub struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(asked: &'a Asked, doubts: &'a Doubts, by: &'a str, all: &'a Mutex<Tally>) -> Self {
-        Self { answerer: Answerer::new(asked, doubts), by, tally: Tally::default(), all }
+    pub fn new(options: &'a ParseOptions, doubts: &'a Doubts, by: &'a str, all: &'a Mutex<Tally>) -> Self {
+        Self { answerer: Answerer::new(options, doubts), by, tally: Tally::default(), all }
     }
 
     pub fn take(&mut self, line: &Line<'_>) -> Outcome {

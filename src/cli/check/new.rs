@@ -38,7 +38,7 @@ pub fn run(
             0 => String::new(),
             count => format!(
                 ", of which {count} fail: the template reads another message than the one that was {}",
-                new.said
+                new.origin
             ),
         };
         let next = format!("backchat check {}", shell_word(&shown));
@@ -54,7 +54,7 @@ struct New {
     cases: usize,
     failing: usize,
     /// Where the expected messages come from.
-    said: &'static str,
+    origin: &'static str,
     notes: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ fn of_renders(model: &str, set: &[(String, Value)], file: &str, folder: &Path, c
     let names =
         Names { file, template: &template_path, chat_template: &chat_path, variables: &set.iter().cloned().collect() };
     let new = check::scaffold(&turns, &template, &chat, names);
-    Ok(New { text: new.text, cases: new.cases, failing: new.failing, said: "rendered", notes: Vec::new() })
+    Ok(New { text: new.text, cases: new.cases, failing: new.failing, origin: "rendered", notes: Vec::new() })
 }
 
 /// The outputs of a record.
@@ -105,7 +105,7 @@ fn of_record(model: &str, record: &str, file: &str, folder: &Path, cases: &Cases
         let first = first.map(|first| format!("; the first problem: {}", first.message)).unwrap_or_default();
         notes.push(escape(&format!("rows left out: {}{first}", left_out.join(", "))).into_owned());
     }
-    Ok(New { text, cases, failing, said: "recorded", notes })
+    Ok(New { text, cases, failing, origin: "recorded", notes })
 }
 
 /// A path as a file in a folder names it.

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_parted_at_its_spaces() {
+    fn lines_wrap_at_spaces() {
         for (text, lines) in [
             ("", vec![""]),
             ("one two", vec!["one two"]),

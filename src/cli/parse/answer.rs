@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 
 use super::ids::Ids;
 use super::output::{Beginning, Piece};
-use super::row::{Keeping, Row};
+use super::row::{Row, RowOptions};
 use super::row_error::RowError;
 use crate::cli::cache::Tokenizers;
 use crate::cli::input;
@@ -29,7 +29,7 @@ use backchat_parser::tokens::Tokens;
 
 /// The options that hold for every row.
 #[derive(Default)]
-pub struct Asked {
+pub struct ParseOptions {
     pub mode: Mode,
     pub closers: ClosersInStrings,
     pub events: bool,
@@ -42,14 +42,14 @@ pub struct Asked {
     pub prefix: Option<String>,
     pub tools: Option<Value>,
     /// The default for reasoning, calls and recovery.
-    pub keeping: Keeping,
+    pub row_options: RowOptions,
     /// The default for token ids.
-    pub ids: AskedIds,
+    pub ids: IdOptions,
 }
 
 /// How ids are read.
 #[derive(Default)]
-pub struct AskedIds {
+pub struct IdOptions {
     pub tokenizer: Option<String>,
     pub policy: Policy,
     pub stop_ids: Vec<u32>,
@@ -58,7 +58,7 @@ pub struct AskedIds {
 }
 
 /// The result of a row.
-enum Done {
+enum RowResult {
     /// With the text, unless it came as ids.
     Finished(Finished, Option<String>),
     /// The message of a response schema, which may be any JSON.
@@ -102,7 +102,7 @@ impl Recording {
     }
 }
 
-/// What is said of the rows with each kind of doubtful answer.
+/// The description of rows with each kind of doubtful answer.
 const DOUBTS: [&str; 5] =
     ["have malformed regions", "have unclosed regions", "lack required fields", "have other problems", "have notes"];
 
@@ -112,8 +112,7 @@ pub struct Doubts([AtomicU64; DOUBTS.len()]);
 
 impl Doubts {
     fn count(&self, finished: &Finished) {
-        // Kinds that are counted elsewhere.
-        let told = [
+        let counted_elsewhere = [
             ProblemKind::Malformed,
             ProblemKind::Unclosed,
             ProblemKind::MissingField,
@@ -121,7 +120,7 @@ impl Doubts {
             ProblemKind::TextOutside,
             ProblemKind::ValueReplaced,
         ];
-        let is_other = |problem: &Problem| problem.is_recovered || !told.contains(&problem.kind);
+        let is_other = |problem: &Problem| problem.is_recovered || !counted_elsewhere.contains(&problem.kind);
         let kinds = [
             !finished.malformed.is_empty(),
             finished.problems.iter().any(|problem| problem.kind == ProblemKind::Unclosed),
@@ -154,7 +153,7 @@ pub struct Read {
 
 /// Answers rows, and remembers the templates they carry.
 pub struct Answerer<'a> {
-    asked: &'a Asked,
+    options: &'a ParseOptions,
     doubts: &'a Doubts,
     template: Option<TemplateOrSchema>,
     /// Templates by their text, the oldest first.
@@ -168,7 +167,7 @@ pub struct Answerer<'a> {
 /// Why a response schema does not support events, chunks and modes.
 pub const READS_WHOLE: &str = "a response schema reads the whole output; convert it to stream";
 
-impl Asked {
+impl ParseOptions {
     /// Whether no option requires a response template.
     pub fn is_whole(&self) -> bool {
         !self.events && self.chunks == Chunks::default() && self.mode == Mode::default()
@@ -179,38 +178,41 @@ impl Asked {
 const REMEMBERED: usize = 64;
 
 impl<'a> Answerer<'a> {
-    pub fn new(asked: &'a Asked, doubts: &'a Doubts) -> Self {
-        let template = asked.template.as_ref().map(TemplateOrSchema::unshared);
-        Self { asked, doubts, template, templates: IndexMap::new(), token_templates: IndexMap::new(), tools: None }
+    pub fn new(options: &'a ParseOptions, doubts: &'a Doubts) -> Self {
+        let template = options.template.as_ref().map(TemplateOrSchema::unshared);
+        Self { options, doubts, template, templates: IndexMap::new(), token_templates: IndexMap::new(), tools: None }
     }
 
     /// Reads the output of a row.
     pub fn read(&mut self, line: Line<'_>) -> Result<Read, RowError> {
-        let mut row = Row::read(line, self.asked.keeping).1?;
+        let mut row = Row::read(line, self.options.row_options).1?;
         let others = std::mem::take(&mut row.others);
         match self.run(row, None)? {
-            Done::Finished(finished, text) => Ok(Read { finished, text: text.unwrap_or_default(), others }),
-            Done::Message(_) => Err(RowError::load("a response schema reports no problems; give a response template")),
+            RowResult::Finished(finished, text) => Ok(Read { finished, text: text.unwrap_or_default(), others }),
+            RowResult::Message(_) => {
+                Err(RowError::load("a response schema reports no problems; give a response template"))
+            }
         }
     }
 
     /// Appends the answer to a row, one line of JSON.
     pub fn answer(&mut self, line: Line<'_>, out: &mut String) -> Outcome {
-        let (id, mut row) = Row::read(line, self.asked.keeping);
+        let (id, mut row) = Row::read(line, self.options.row_options);
         // The entries of the row have room for what the answer adds.
         let mut answer = row.as_mut().map(|row| std::mem::take(&mut row.others)).unwrap_or_default();
         answer.insert_at(0, "id", id);
-        let mut recording = self.asked.events.then(|| Recording { spans: self.asked.spans, ..Recording::default() });
+        let mut recording =
+            self.options.events.then(|| Recording { spans: self.options.spans, ..Recording::default() });
         let done = row.and_then(|row| self.run(row, recording.as_mut()));
-        if let Ok(Done::Finished(finished, _)) = &done {
+        if let Ok(RowResult::Finished(finished, _)) = &done {
             self.doubts.count(finished);
         }
         let outcome = if done.is_ok() { Outcome::Answered } else { Outcome::Failed };
         match done {
-            Ok(Done::Finished(finished, text)) => {
+            Ok(RowResult::Finished(finished, text)) => {
                 complete(&mut answer, Ok(finished), text.as_deref(), recording);
             }
-            Ok(Done::Message(message)) => {
+            Ok(RowResult::Message(message)) => {
                 answer.insert("message", message);
             }
             Err(error) => complete(&mut answer, Err(error), None, recording),
@@ -220,12 +222,12 @@ impl<'a> Answerer<'a> {
         outcome
     }
 
-    fn run(&mut self, row: Row, recording: Option<&mut Recording>) -> Result<Done, RowError> {
-        let keeping = row.keeping;
-        if self.asked.mode == Mode::Reference && !keeping.recover.is_empty() {
+    fn run(&mut self, row: Row, recording: Option<&mut Recording>) -> Result<RowResult, RowError> {
+        let row_options = row.row_options;
+        if self.options.mode == Mode::Reference && !row_options.recover.is_empty() {
             return Err(RowError::load("reference mode reads as transformers does: it takes no policies"));
         }
-        let is_whole = self.asked.is_whole() && row.chunks.is_none() && keeping == Keeping::default();
+        let is_whole = self.options.is_whole() && row.chunks.is_none() && row_options == RowOptions::default();
         let carried = row.template.as_ref().map(Value::to_string).unwrap_or_default();
         let template = match self.template(row.template)? {
             TemplateOrSchema::Template(template) => template,
@@ -237,11 +239,11 @@ impl<'a> Answerer<'a> {
             TemplateOrSchema::Schema(_) if !is_whole => {
                 return Err(RowError::load(READS_WHOLE));
             }
-            TemplateOrSchema::Schema(schema) => return Ok(Done::Message(schema.parse(&row.text)?)),
+            TemplateOrSchema::Schema(schema) => return Ok(RowResult::Message(schema.parse(&row.text)?)),
         };
         let prefix = row.prefix?;
         let tools = self.tools(row.tools)?;
-        let prefix = prefix.as_deref().or(self.asked.prefix.as_deref()).unwrap_or("");
+        let prefix = prefix.as_deref().or(self.options.prefix.as_deref()).unwrap_or("");
         if let Some(ids) = &row.ids {
             let tokens = self.token_template(&template, carried, ids)?;
             let beginning = match &ids.prompt_ids {
@@ -250,25 +252,26 @@ impl<'a> Answerer<'a> {
             };
             let pieces: Box<dyn Iterator<Item = &[u32]>> = match row.chunks {
                 Some(lengths) => Box::new(cut_ids(&ids.token_ids, lengths)),
-                None => self.asked.chunks.of_ids(&ids.token_ids),
+                None => self.options.chunks.of_ids(&ids.token_ids),
             };
-            let stop_ids = ids.stop_ids.as_ref().unwrap_or(&self.asked.ids.stop_ids);
-            let parser = begin(beginning, (self.asked, keeping), tools, stop_ids)?;
-            return parse(parser, pieces.map(Piece::Ids), recording).map(|finished| Done::Finished(finished, None));
+            let stop_ids = ids.stop_ids.as_ref().unwrap_or(&self.options.ids.stop_ids);
+            let parser = begin(beginning, (self.options, row_options), tools, stop_ids)?;
+            return parse(parser, pieces.map(Piece::Ids), recording)
+                .map(|finished| RowResult::Finished(finished, None));
         }
-        let parser = begin(Beginning::Text { template: &template, prefix }, (self.asked, keeping), tools, &[])?;
+        let parser = begin(Beginning::Text { template: &template, prefix }, (self.options, row_options), tools, &[])?;
         let piece = |feed| Piece::Text(Cow::Borrowed(feed));
-        let finished = match (row.chunks, self.asked.chunks) {
+        let finished = match (row.chunks, self.options.chunks) {
             (Some(lengths), _) => parse(parser, cut(&row.text, lengths).map(piece), recording)?,
             (None, Chunks::Whole) => parse(parser, std::iter::once(piece(&row.text)), recording)?,
             (None, chunks) => parse(parser, chunks.split(&row.text).map(piece), recording)?,
         };
-        Ok(Done::Finished(finished, Some(row.text)))
+        Ok(RowResult::Finished(finished, Some(row.text)))
     }
 
     /// The tools of a row, or else those of the command line.
     fn tools(&mut self, own: Option<Value>) -> Result<Option<Arc<Tools>>, RowError> {
-        let Some(given) = own.as_ref().or(self.asked.tools.as_ref()) else { return Ok(None) };
+        let Some(given) = own.as_ref().or(self.options.tools.as_ref()) else { return Ok(None) };
         if let Some((known, tools)) = &self.tools
             && known == given
         {
@@ -282,15 +285,15 @@ impl<'a> Answerer<'a> {
 
     /// The template of a row for the ids of its tokenizer.
     fn token_template(&mut self, template: &Template, carried: String, ids: &Ids) -> Result<TokenTemplate, RowError> {
-        let name = ids.tokenizer.as_ref().or(self.asked.ids.tokenizer.as_ref());
+        let name = ids.tokenizer.as_ref().or(self.options.ids.tokenizer.as_ref());
         let name = name.ok_or_else(|| {
             RowError::load(
                 "`token_ids` need a `tokenizer`; add one to the row, or pass --tokenizer on the command line",
             )
         })?;
-        let policy = ids.policy.unwrap_or(self.asked.ids.policy);
+        let policy = ids.policy.unwrap_or(self.options.ids.policy);
         let make = || {
-            let tokens = self.asked.ids.tokenizers.read(name, input::tokens);
+            let tokens = self.options.ids.tokenizers.read(name, input::tokens);
             let tokens = tokens.map_err(|problem| RowError::load(format!("`tokenizer`: {problem}")))?;
             TokenTemplate::new(template, &tokens, policy).map_err(RowError::load)
         };
@@ -321,9 +324,9 @@ fn remembered<K: Eq + Hash, V: Clone>(known: &mut IndexMap<K, V>, key: K, make: 
 
 /// The template that a row carries, or names. `lint` reports its warnings.
 fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
-    let said = |found: &[Diagnostic]| {
-        let said: Vec<_> = found.iter().map(|found| found.message.as_str()).collect();
-        said.join("; ")
+    let joined = |found: &[Diagnostic]| {
+        let messages: Vec<_> = found.iter().map(|found| found.message.as_str()).collect();
+        messages.join("; ")
     };
     match carried {
         Value::String(path) if path == "-" => {
@@ -331,10 +334,10 @@ fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
         }
         Value::String(path) => input::template_or_schema(path)
             .map(TemplateOrSchema::from)
-            .map_err(|error| RowError::load(format!("{path}: {}", said(&error.diagnostics)))),
+            .map_err(|error| RowError::load(format!("{path}: {}", joined(&error.diagnostics)))),
         carried if schema::source::holds_schema(carried) => Schema::from_value(carried)
             .map(|loaded| TemplateOrSchema::Schema(loaded.schema))
-            .map_err(|found| RowError::load(said(&found))),
+            .map_err(|found| RowError::load(joined(&found))),
         carried => Template::from_value(carried)
             .map(|loaded| TemplateOrSchema::Template(loaded.template))
             .map_err(RowError::load),
@@ -349,15 +352,15 @@ pub fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
 /// A parser with the options of the command line.
 pub fn begin(
     beginning: Beginning<'_>,
-    (asked, keeping): (&Asked, Keeping),
+    (given, row_options): (&ParseOptions, RowOptions),
     tools: Option<Arc<Tools>>,
     stop_ids: &[u32],
 ) -> Result<Parser, RowError> {
-    let Keeping { reasoning, tools_off, recover, validate } = keeping;
-    let options = Options::default().mode(asked.mode).tools(tools).closers_in_strings(asked.closers);
+    let RowOptions { reasoning, tools_off, recover, validate } = row_options;
+    let options = Options::default().mode(given.mode).tools(tools).closers_in_strings(given.closers);
     let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
     let options = options.reasoning(reasoning).tools_off(tools_off).recover(recover).validate(validate);
-    let options = options.grow_calls(asked.grows_calls).keep_text(asked.spans);
+    let options = options.grow_calls(given.grows_calls).keep_text(given.spans);
     beginning.parser(options).map_err(|error| RowError::new("prefix", error))
 }
 

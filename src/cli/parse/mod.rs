@@ -15,10 +15,10 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-pub use self::answer::{Answerer, Asked, Doubts};
-use self::answer::{AskedIds, Recording};
+pub use self::answer::{Answerer, Doubts, ParseOptions};
+use self::answer::{IdOptions, Recording};
 use self::output::{Beginning, Piece};
-use self::row::Keeping;
+use self::row::RowOptions;
 use self::row_error::RowError;
 use super::arriving::Arriving;
 use super::cache::Tokenizers;
@@ -126,7 +126,7 @@ const CLOSERS: &Names<ClosersInStrings> = &[("ends", ClosersInStrings::Ends, "")
 impl Parse {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         self.check_inputs()?;
-        let asked = Asked {
+        let options = ParseOptions {
             mode: self.mode,
             closers: self.closers_in_strings,
             events: self.events,
@@ -137,25 +137,25 @@ impl Parse {
             template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
             prefix: self.prefix.as_deref().map(input::text).transpose()?,
             tools: self.tools.as_deref().map(input::tools).transpose()?,
-            keeping: Keeping {
+            row_options: RowOptions {
                 reasoning: self.reasoning,
                 tools_off: self.tools_off,
                 recover: self.policies()?,
                 validate: self.validate,
             },
-            ids: AskedIds {
+            ids: IdOptions {
                 tokenizer: self.tokenizer.clone(),
                 policy: self.policy,
                 stop_ids: self.stop_ids.clone(),
                 tokenizers: Tokenizers::default(),
             },
         };
-        if matches!(asked.template, Some(TemplateOrSchema::Schema(_))) {
-            schema::check(&asked, global)?;
+        if matches!(options.template, Some(TemplateOrSchema::Schema(_))) {
+            schema::check(&options, global)?;
         }
         match &self.jsonl {
-            Some(rows) => many(rows, &asked, self.strict, global),
-            None => self.one(asked, global),
+            Some(rows) => many(rows, &options, self.strict, global),
+            None => self.one(options, global),
         }
     }
 
@@ -181,51 +181,52 @@ impl Parse {
         input::stdin_once(inputs, help)
     }
 
-    fn one(&self, asked: Asked, global: &Global) -> Result<ExitCode, Failure> {
+    fn one(&self, options: ParseOptions, global: &Global) -> Result<ExitCode, Failure> {
         let path = self.output.as_deref().unwrap_or("-");
         if !global.is_quiet() {
-            self.note_what_is_assumed(&asked);
+            self.note_what_is_assumed(&options);
         }
-        let template = match &asked.template {
+        let template = match &options.template {
             Some(TemplateOrSchema::Template(template)) => template,
             Some(TemplateOrSchema::Schema(schema)) => {
                 return schema::one(schema, &Arriving::whole(path)?, path, global);
             }
             None => return Ok(ExitCode::from(2)),
         };
-        let prefix = asked.prefix.as_deref().unwrap_or("");
+        let prefix = options.prefix.as_deref().unwrap_or("");
         let given = self.tokenizer.as_ref().map(|name| self.given_ids(template, name, path)).transpose()?;
         let beginning = match &given {
             None => Beginning::Text { template, prefix },
             Some(GivenIds { tokens, prompt_ids: Some(prompt_ids), .. }) => Beginning::Ids { tokens, prompt_ids },
             Some(GivenIds { tokens, .. }) => Beginning::IdsAfterText { tokens, prefix },
         };
-        let tools = answer::tools(asked.tools.as_ref());
-        let parser = tools.and_then(|tools| answer::begin(beginning, (&asked, asked.keeping), tools, &self.stop_ids));
+        let tools = answer::tools(options.tools.as_ref());
+        let parser =
+            tools.and_then(|tools| answer::begin(beginning, (&options, options.row_options), tools, &self.stop_ids));
         let mut out = io::stdout().lock();
-        let is_table = asked.events && out.is_terminal();
-        let mut recording = Recording { problems_only: true, spans: asked.spans, ..Recording::default() };
+        let is_table = options.events && out.is_terminal();
+        let mut recording = Recording { problems_only: true, spans: options.spans, ..Recording::default() };
         let color = global.colors(&out);
         // If the answer depends on the chunks, or chunks are counted, the whole text is needed first.
-        let arrives = given.is_none() && asked.mode == Mode::Stable && asked.chunks == Chunks::Whole;
+        let arrives = given.is_none() && options.mode == Mode::Stable && options.chunks == Chunks::Whole;
         let mut arriving = arrives.then(|| Arriving::open(path)).transpose()?;
         let known = match &given {
             Some(given) => given.text(),
             None if arrives => String::new(),
             None => Arriving::whole(path)?,
         };
-        let mut cuts = asked.chunks.split(&known);
-        let mut cuts_of_ids = given.as_ref().map(|given| asked.chunks.of_ids(&given.ids));
+        let mut cuts = options.chunks.split(&known);
+        let mut cuts_of_ids = given.as_ref().map(|given| options.chunks.of_ids(&given.ids));
         let feeds = std::iter::from_fn(|| match (&mut cuts_of_ids, &mut arriving) {
             (Some(cuts), _) => cuts.next().map(Piece::Ids),
             (None, Some(arriving)) => arriving.next_piece().map(|piece| Piece::Text(Cow::Owned(piece))),
             (None, None) => cuts.next().map(|piece| Piece::Text(Cow::Borrowed(piece))),
         });
         let mut done = if is_table {
-            table::parse(template, (parser, prefix), feeds, &asked, &mut recording, &mut out, color)?
-        } else if asked.events {
+            table::parse(template, (parser, prefix), feeds, &options, &mut recording, &mut out, color)?
+        } else if options.events {
             let mut out = BufWriter::new(&mut out);
-            let done = stream::parse(parser, feeds, &asked, &mut recording, &mut out)?;
+            let done = stream::parse(parser, feeds, &options, &mut recording, &mut out)?;
             out.flush()?;
             done
         } else {
@@ -239,12 +240,12 @@ impl Parse {
             let message = Value::Object(std::mem::take(&mut finished.message));
             if out.is_terminal() {
                 writeln!(out, "{}", show::message(&message, color))?;
-            } else if !asked.events {
+            } else if !options.events {
                 writeln!(out, "{message}")?;
             }
         }
         drop(out);
-        let is_clean = report(&done, &recording, asked.mode, (input::name(path), text), global);
+        let is_clean = report(&done, &recording, options.mode, (input::name(path), text), global);
         let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
         let is_good = done.as_ref().is_ok_and(is_whole) && (is_clean || !self.strict);
         Ok(ExitCode::from(u8::from(!is_good)))
@@ -261,12 +262,12 @@ impl Parse {
     }
 
     /// Warns about missing inputs that matter.
-    fn note_what_is_assumed(&self, asked: &Asked) {
+    fn note_what_is_assumed(&self, options: &ParseOptions) {
         if self.output.is_none() && io::stdin().is_terminal() {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
         }
-        let is_schema = matches!(asked.template, Some(TemplateOrSchema::Schema(_)));
-        if !is_schema && asked.prefix.is_none() && self.prompt_ids.is_none() {
+        let is_schema = matches!(options.template, Some(TemplateOrSchema::Schema(_)));
+        if !is_schema && options.prefix.is_none() && self.prompt_ids.is_none() {
             note(
                 "without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes \
                  on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none",
@@ -318,10 +319,10 @@ impl GivenIds {
     }
 }
 
-fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<ExitCode, Failure> {
+fn many(path: &str, options: &ParseOptions, strict: bool, global: &Global) -> Result<ExitCode, Failure> {
     let doubts = Doubts::default();
     let Tally { rows, failed } = rows::answer(path, global, || {
-        let mut answerer = Answerer::new(asked, &doubts);
+        let mut answerer = Answerer::new(options, &doubts);
         move |line: rows::Line<'_>, out: &mut String| answerer.answer(line, out)
     })?;
     if failed > 0 {

@@ -14,7 +14,7 @@ const ANSWER: [&str; 9] =
 
 /// What is parsed of an output, and what stays in its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Keeping {
+pub struct RowOptions {
     pub reasoning: Reasoning,
     pub tools_off: bool,
     pub recover: Policies,
@@ -35,15 +35,15 @@ pub struct Row {
     pub tools: Option<Value>,
     /// The lengths of feeds, in code points or ids.
     pub chunks: Option<Vec<usize>>,
-    pub keeping: Keeping,
+    pub row_options: RowOptions,
     /// Its other keys, which the answer repeats.
     pub others: Object,
 }
 
 impl Row {
-    /// Reads a row; `otherwise` holds for what it does not say. The `id` is returned unchanged, even if the row has an
+    /// Reads a row; `defaults` holds for what it does not say. The `id` is returned unchanged, even if the row has an
     /// error.
-    pub fn read(Line { number, bytes }: Line<'_>, otherwise: Keeping) -> (Value, Result<Self, RowError>) {
+    pub fn read(Line { number, bytes }: Line<'_>, defaults: RowOptions) -> (Value, Result<Self, RowError>) {
         let text = match std::str::from_utf8(&bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -55,7 +55,7 @@ impl Row {
             Ok(Value::Object(mut entries)) => {
                 // A row may be large: its text is held once.
                 drop(bytes);
-                (entries.shift_remove("id").unwrap_or_default(), Self::from_entries(entries, otherwise))
+                (entries.shift_remove("id").unwrap_or_default(), Self::from_entries(entries, defaults))
             }
             Ok(other) => {
                 let message = format!("line {number} is {}; a row is an object with `text` in it", other.kind());
@@ -69,7 +69,7 @@ impl Row {
         }
     }
 
-    fn from_entries(mut entries: Object, otherwise: Keeping) -> Result<Self, RowError> {
+    fn from_entries(mut entries: Object, defaults: RowOptions) -> Result<Self, RowError> {
         let ids = Ids::take(&mut entries)?;
         let text = match entries.shift_remove("text") {
             None if ids.is_some() => String::new(),
@@ -91,15 +91,15 @@ impl Row {
         })?;
         let tools = take(&mut entries, "tools", Ok)?;
         let reasoning = take(&mut entries, "reasoning", |value| named_in_row(REASONING, "reasoning", &value))?;
-        let keeping = Keeping {
-            reasoning: reasoning.unwrap_or(otherwise.reasoning),
-            tools_off: flag(&mut entries, "tools_off")?.unwrap_or(otherwise.tools_off),
-            validate: flag(&mut entries, "validate")?.unwrap_or(otherwise.validate),
-            recover: take(&mut entries, "recover", |value| policies(&value))?.unwrap_or(otherwise.recover),
+        let row_options = RowOptions {
+            reasoning: reasoning.unwrap_or(defaults.reasoning),
+            tools_off: flag(&mut entries, "tools_off")?.unwrap_or(defaults.tools_off),
+            validate: flag(&mut entries, "validate")?.unwrap_or(defaults.validate),
+            recover: take(&mut entries, "recover", |value| policies(&value))?.unwrap_or(defaults.recover),
         };
         let template = entries.shift_remove("template");
         entries.retain(|key, _| !ANSWER.contains(&key));
-        Ok(Self { template, prefix, text, ids, tools, chunks, keeping, others: entries })
+        Ok(Self { template, prefix, text, ids, tools, chunks, row_options, others: entries })
     }
 }
 
@@ -149,12 +149,12 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> (String, Result<Row, RowError>) {
-        let (id, row) = Row::read(Line { number: 7, bytes: line.as_bytes().into() }, Keeping::default());
+        let (id, row) = Row::read(Line { number: 7, bytes: line.as_bytes().into() }, RowOptions::default());
         (id.to_string(), row)
     }
 
     #[test]
-    fn a_row_is_what_it_says() {
+    fn a_row_is_read_with_its_keys() {
         let (id, row) = read(
             r#"{"id": 1.50, "more": 1, "text": "aé", "prefix": "p", "chunks": [1, 0, 1], "tools": [], "template": null}"#,
         );
@@ -173,14 +173,14 @@ mod tests {
                 ids: None,
                 tools: None,
                 chunks: None,
-                keeping: Keeping::default(),
+                row_options: RowOptions::default(),
                 others: Object::new()
             }
         );
     }
 
     #[test]
-    fn what_is_wrong_with_a_row() {
+    fn errors_of_rows() {
         let cases = [
             ("{", "null", "load", "line 7, column 2: not valid JSON: "),
             ("[]", "null", "load", "line 7 is a list; a row is an object with `text` in it"),
@@ -212,7 +212,7 @@ mod tests {
         let (_, row) = read(r#"{"text": "", "prefix": null}"#);
         assert_eq!(row.unwrap().prefix.unwrap_err().stage, "prefix");
         let line = Line { number: 3, bytes: b"{\"text\": \"\xff\"}".into() };
-        let (_, row) = Row::read(line, Keeping::default());
+        let (_, row) = Row::read(line, RowOptions::default());
         assert_eq!(row.unwrap_err().message, "line 3 is not UTF-8 at its byte 11");
     }
 }

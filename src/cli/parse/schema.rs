@@ -3,21 +3,21 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use super::answer::{Asked, READS_WHOLE};
-use super::row::Keeping;
+use super::answer::{ParseOptions, READS_WHOLE};
+use super::row::RowOptions;
 use super::show;
 use crate::cli::{Failure, Global, input};
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_legacy::schema::Schema;
 
 /// Refuses options that require a response template, and warns about unused ones.
-pub fn check(asked: &Asked, global: &Global) -> Result<(), Failure> {
-    if !asked.is_whole() || asked.keeping != Keeping::default() {
+pub fn check(options: &ParseOptions, global: &Global) -> Result<(), Failure> {
+    if !options.is_whole() || options.row_options != RowOptions::default() {
         return Err(Diagnostic::error("reads-whole", READS_WHOLE)
             .help("leave out --events, --chunks, --mode, --reasoning and --tools-off, or make a response template: `backchat convert`")
             .into());
     }
-    for (name, is_given) in [("--prefix", asked.prefix.is_some()), ("--tools", asked.tools.is_some())] {
+    for (name, is_given) in [("--prefix", options.prefix.is_some()), ("--tools", options.tools.is_some())] {
         if is_given {
             tell!(global, "note: a response schema does not use {name}");
         }

@@ -223,7 +223,7 @@ mod tests {
     use backchat_core::json;
 
     #[test]
-    fn a_message_is_set_in_and_safe_to_print() {
+    fn a_message_is_indented_and_safe_to_print() {
         let value = json::read(r#"{"content": "a\u001b[31m\u202e", "n": [1.50, null], "e": {}, "l": []}"#).unwrap();
         let shown = message(&value, false);
         insta::assert_snapshot!(shown, @r#"

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::answer::{Asked, Recording, complete};
+use super::answer::{ParseOptions, Recording, complete};
 use super::output::Piece;
 use super::row_error::RowError;
 use backchat_core::json::{Object, Value};
@@ -12,7 +12,7 @@ use backchat_parser::parser::{Chunks, Event, Finished, IdSpans, Parser};
 pub fn parse<'p>(
     parser: Result<Parser, RowError>,
     feeds: impl Iterator<Item = Piece<'p>>,
-    asked: &Asked,
+    options: &ParseOptions,
     recording: &mut Recording,
     out: &mut impl Write,
 ) -> io::Result<Result<Finished, RowError>> {
@@ -35,7 +35,7 @@ pub fn parse<'p>(
             out.write_all(initial.as_bytes())?;
             out.write_all(b"], \"feeds\": [")?;
             // Arriving pieces are flushed for live readers; artificial chunks need not be.
-            let done = read(parser, feeds, recording, asked.chunks == Chunks::Whole, out)?;
+            let done = read(parser, feeds, recording, options.chunks == Chunks::Whole, out)?;
             out.write_all(b"]")?;
             done.map(|(finished, events)| {
                 last = Some(events);

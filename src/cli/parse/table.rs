@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::answer::{Asked, Recording};
+use super::answer::{ParseOptions, Recording};
 use super::output::Piece;
 use super::row_error::RowError;
 use super::show::{BAD, KEY, Pen, QUIET, STEP, STRING, excerpt, shortened, tail};
@@ -15,7 +15,7 @@ pub fn parse<'p>(
     template: &Template,
     (parser, prefix): (Result<Parser, RowError>, &str),
     feeds: impl Iterator<Item = Piece<'p>>,
-    asked: &Asked,
+    options: &ParseOptions,
     recording: &mut Recording,
     out: &mut impl Write,
     color: bool,
@@ -24,7 +24,7 @@ pub fn parse<'p>(
     let field_width = names.chain(["FIELD".len()]).max().unwrap_or(0);
     let mut lines = String::new();
     let pen = Pen { out: &mut lines, color };
-    let mut table = Table { pen, field_width, spans: asked.spans };
+    let mut table = Table { pen, field_width, spans: options.spans };
     table.heading();
     let mut parser = match parser {
         Ok(parser) => parser,
@@ -152,18 +152,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_shows_what_each_feed_brought_and_what_is_held() {
+    fn the_table_shows_events_and_held_text_feed_by_feed() {
         let template =
             r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
         let template = backchat_parser::template::Template::load(template).unwrap().template;
         let feeds = ["a\u{1b}b", "</", "t>Hello <", "b>"];
         let mut recording = Recording::default();
         let mut out = Vec::new();
-        let (prefix, asked) = ("<user>Hi<bot><t>", Asked::default());
+        let (prefix, options) = ("<user>Hi<bot><t>", ParseOptions::default());
         let parser = Parser::new(&template, prefix, backchat_parser::parser::Options::default());
         let parser = parser.map_err(|error| RowError::new("prefix", error));
         let feeds = feeds.into_iter().map(|feed| Piece::Text(feed.into()));
-        parse(&template, (parser, prefix), feeds, &asked, &mut recording, &mut out, false).unwrap().unwrap();
+        parse(&template, (parser, prefix), feeds, &options, &mut recording, &mut out, false).unwrap().unwrap();
         assert!(recording.feeds.is_empty() && recording.initial.is_empty(), "nothing is kept");
         insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
         STEP      EVENT     FIELD    TEXT

@@ -237,7 +237,7 @@ impl Replay {
             };
             read += 1;
             if read == 1 && !global.is_quiet() {
-                self.tell_assumptions(outputs);
+                self.note_assumptions(outputs);
             }
             let name = Some(name.as_str()).filter(|_| several);
             self.print_one(&material, name, read == 1, &mut out)?;
@@ -283,7 +283,7 @@ impl Replay {
                 }
             }
             out.flush()?;
-            std::thread::sleep(BEAT);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -291,7 +291,7 @@ impl Replay {
     fn print_arriving(&self, outputs: &OutputSet, global: &Global) -> Result<ExitCode, Failure> {
         let material = outputs.material(0)?;
         if !global.is_quiet() {
-            self.tell_assumptions(outputs);
+            self.note_assumptions(outputs);
         }
         let mut arriving = Arriving::open("-")?;
         let run = material.run(&material.template, self.mode.mode());
@@ -321,7 +321,7 @@ impl Replay {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn tell_assumptions(&self, outputs: &OutputSet) {
+    fn note_assumptions(&self, outputs: &OutputSet) {
         if self.prefix.is_none() && outputs.takes_prefix() {
             note(NO_PREFIX);
         }
@@ -382,16 +382,16 @@ impl Problems {
 }
 
 /// How often a followed file is checked.
-const BEAT: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Waits until a file has a row to show.
 fn await_row(outputs: &mut OutputSet, file: &str, global: &Global) {
-    let mut is_told = global.is_quiet();
+    let mut is_announced = global.is_quiet();
     while outputs.take_added().is_empty() {
-        if !std::mem::replace(&mut is_told, true) {
+        if !std::mem::replace(&mut is_announced, true) {
             note(&format!("waiting for the first row of {}", backchat_core::diagnostic::escape(file)));
         }
-        std::thread::sleep(BEAT);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

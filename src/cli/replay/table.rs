@@ -138,7 +138,7 @@ mod tests {
     use backchat_workbench::replay::{Growing, Run};
 
     #[test]
-    fn what_is_not_as_expected_is_shown_whole() {
+    fn an_unexpected_message_is_shown_in_full() {
         let template = r#"{"start_anchor": "<bot>", "fields": {"n": {"open": "<n>", "close": "</n>", "content": "int"},
             "content": {}}}"#;
         let template = Template::load(template).unwrap().template;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_events_and_what_was_held() {
+    fn the_table_shows_events_and_held_text() {
         let template =
             r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
         let template = Template::load(template).unwrap().template;

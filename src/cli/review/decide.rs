@@ -47,7 +47,7 @@ impl Review {
         let left = decisions.iter().filter(|made| !is_settled(**made)).count();
         if !global.is_quiet() {
             docket.summarize(&decisions);
-            self.tell_not_run(not_run);
+            self.note_not_run(not_run);
         }
         Ok(exit_code(left, not_run))
     }

@@ -83,12 +83,12 @@ impl Review {
                 false => "; `backchat check --bless` accepts all of them",
             };
             super::say!("{}{next}", pending(items.len()));
-            self.tell_not_run(not_run);
+            self.note_not_run(not_run);
         }
         Ok(exit_code(items.len(), not_run))
     }
 
-    fn tell_not_run(&self, count: usize) {
+    fn note_not_run(&self, count: usize) {
         if count > 0 {
             super::say!("{} could not run; `backchat check` says why", counted(count, "case"));
         }
@@ -132,9 +132,9 @@ impl OpenCase {
 fn reasons(report: &Report<'_>) -> Vec<String> {
     let Some(pending) = report.undecided() else { return Vec::new() };
     let about = |found: &&Diagnostic| found.severity == Severity::Error && pending.settles().contains(&found.id);
-    let said = report.diagnostics.iter().filter(about).flat_map(|found| {
+    let reasons = report.diagnostics.iter().filter(about).flat_map(|found| {
         let more = found.labels.iter().filter(|label| label.place == Place::default());
         std::iter::once(found.message.clone()).chain(more.map(|label| label.message.clone()))
     });
-    said.collect()
+    reasons.collect()
 }

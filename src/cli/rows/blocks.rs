@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_the_lines_that_need_no_waiting() {
+    fn a_block_has_the_lines_available_without_waiting() {
         let cases: [(&[&str], &[&str]); 6] = [
             (&[], &[]),
             (&["a\nb\n", "c\n"], &["0 of 4: 1=a 2=b", "1 of 2: 3=c"]),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_no_more_lines_than_asked_for() {
+    fn a_block_has_at_most_the_requested_lines() {
         let pieces = &["a\nb\n\nc\nd", "e\n", "f"];
         assert_eq!(
             read(pieces, 1),

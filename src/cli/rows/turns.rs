@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_written_in_turn_whoever_comes_first() {
+    fn answers_are_written_in_order() {
         let mut out = Vec::new();
         let turns = turns(&mut out);
         for (turn, text) in [(2, "c"), (1, "b"), (0, "a"), (4, "e"), (3, "d")] {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_far_ahead_waits() {
+    fn a_worker_that_is_far_ahead_waits() {
         let turns = turns(Vec::new());
         thread::scope(|scope| {
             let early = scope.spawn(|| turns.wait_for_room(AHEAD as u64));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_once_answers_cannot_be_written_or_a_worker_is_gone() {
+    fn waiting_ends_if_writing_fails_or_a_worker_panics() {
         /// Accepts nothing.
         struct Full;
         impl Write for Full {

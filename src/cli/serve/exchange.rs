@@ -22,11 +22,11 @@ use crate::serve::answer::{Answer, Delta, problems_to_value};
 use crate::serve::api_error::ApiError;
 use crate::serve::chunk::{CallIds, Envelope, WholeMessage};
 use crate::serve::engine::{Engine, Facts};
+use crate::serve::engine_request::{self, EngineRequest};
 use crate::serve::metrics::Metrics;
 use crate::serve::model::Prepared;
-use crate::serve::order::{self, Order};
 use crate::serve::record::{Ended, Exchange as Shared, Outcome};
-use crate::serve::reply::{News, Replies, Reply, Usage, error_text};
+use crate::serve::reply::{Reply, ReplyReader, Update, Usage, error_text};
 use crate::serve::request::ChatRequest;
 use crate::serve::stop_strings::StopStrings;
 use backchat_core::json::{self, Value};
@@ -61,7 +61,7 @@ struct Choice {
 /// One connection to the engine, which writes one choice or all.
 struct Link {
     incomplete: Incomplete,
-    replies: Replies,
+    replies: ReplyReader,
     is_over: bool,
 }
 
@@ -115,7 +115,7 @@ async fn begin(server: &Rc<Server>, body: Bytes) -> Result<(Exchange, ChatReques
         return Err(ApiError { status: 404, ..ApiError::param("model", message) }.code("model_not_found"));
     }
     let engine = server.engine;
-    order::check(engine, &request)?;
+    engine_request::check(engine, &request)?;
     if server.metrics.borrow().open >= options.max_streams {
         let message = format!("the server is already writing {} answers: try again soon", options.max_streams);
         return Err(ApiError { retry_after: Some("1".to_owned()), ..ApiError::new(429, message) });
@@ -182,7 +182,7 @@ impl Exchange {
             choices.push(Choice { answer, ids, whole, stops, tokens: Vec::new(), usage: None, has_ended: false });
         }
         let mut recorded = request.to_record();
-        let left_out: Vec<Value> = order::left_out(engine, request).into_iter().map(Value::from).collect();
+        let left_out: Vec<Value> = engine_request::left_out(engine, request).into_iter().map(Value::from).collect();
         if !left_out.is_empty() {
             recorded.insert("left_out", Value::List(left_out));
         }
@@ -221,7 +221,7 @@ impl Exchange {
     /// Sends the request to the engine, once for all choices or once for each.
     async fn connect(&mut self, request: &ChatRequest, prepared: &Prepared, facts: &Facts) -> Result<(), Failed> {
         let together = self.server.engine.takes_n() || request.n <= 1;
-        let order = Order {
+        let sent = EngineRequest {
             request,
             prompt: &prepared.prompt,
             bos: self.server.model.bos_of(&prepared.prompt),
@@ -230,7 +230,7 @@ impl Exchange {
             keeps_bos: self.server.options.keeps_bos,
             token_ids: self.server.options.record_tokens,
         };
-        let body = order.body(self.server.engine, facts).to_string();
+        let body = sent.body(self.server.engine, facts).to_string();
         let limit = self.server.options.timeout_first;
         let server = Rc::clone(&self.server);
         for choice in 0..if together { 1 } else { request.n } {
@@ -246,7 +246,7 @@ impl Exchange {
                 }
                 Ok(Ok(incomplete)) => incomplete,
             };
-            let replies = Replies::new(self.server.engine, facts.streams_pieces, choice);
+            let replies = ReplyReader::new(self.server.engine, facts.streams_pieces, choice);
             self.links.push(Link { incomplete, replies, is_over: false });
         }
         Ok(())
@@ -349,16 +349,16 @@ impl Exchange {
             };
             let failed = |message: String| Failed::new(Outcome::UpstreamError, 502, message);
             match news {
-                News::Text(text) => {
+                Update::Text(text) => {
                     let text = stops.feed(&text);
                     self.server.metrics.borrow_mut().characters += text.chars().count() as u64;
                     if !text.is_empty() {
                         answer.feed(&text, after, &mut sink).map_err(failed)?;
                     }
                 }
-                News::Tokens(ids) => own.tokens.extend(ids),
-                News::Usage(usage) => own.usage = Some(usage),
-                News::End(end) => {
+                Update::Tokens(ids) => own.tokens.extend(ids),
+                Update::Usage(usage) => own.usage = Some(usage),
+                Update::End(end) => {
                     let rest = stops.finish();
                     if !rest.is_empty() {
                         answer.feed(&rest, after, &mut sink).map_err(failed)?;
@@ -533,8 +533,8 @@ async fn refusal(mut answer: Incomplete) -> Failed {
     let status = answer.status;
     let text = answer.text().await;
     let value = json::read(&text).unwrap_or_default();
-    let said = value.get("error").map(error_text).or_else(|| Some(value.get("message")?.as_str()?.to_owned()));
-    let said = said.unwrap_or_else(|| {
+    let reason = value.get("error").map(error_text).or_else(|| Some(value.get("message")?.as_str()?.to_owned()));
+    let reason = reason.unwrap_or_else(|| {
         let short: String = text.chars().take(200).collect();
         if short.trim().is_empty() { "no reason".to_owned() } else { short }
     });
@@ -545,8 +545,11 @@ async fn refusal(mut answer: Incomplete) -> Failed {
         _ => (502, false),
     };
     let verb = if is_request { "refuses the request" } else { "answers with an error" };
-    let mut failed =
-        Failed::new(Outcome::UpstreamError, status, format!("the engine {verb} ({}): {said}", answer.status.as_u16()));
+    let mut failed = Failed::new(
+        Outcome::UpstreamError,
+        status,
+        format!("the engine {verb} ({}): {reason}", answer.status.as_u16()),
+    );
     let wait = answer.headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok());
     failed.error.retry_after = wait.filter(|_| matches!(status, 429 | 503)).map(str::to_owned);
     failed

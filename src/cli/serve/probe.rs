@@ -44,8 +44,8 @@ pub async fn facts(engine: Engine, upstream: &Upstream) -> Option<Facts> {
             facts.context = model.get("max_model_len").and_then(Value::as_u64);
         }
         Engine::Sglang => {
-            let told = ask("/server_info").await?;
-            let pieces = told.get("incremental_streaming_output").or_else(|| told.get("stream_output"));
+            let info = ask("/server_info").await?;
+            let pieces = info.get("incremental_streaming_output").or_else(|| info.get("stream_output"));
             facts.streams_pieces = pieces.and_then(Value::as_bool) == Some(true);
         }
         Engine::Tgi => drop(ask("/info").await?),

@@ -137,13 +137,13 @@ impl Server {
                 .serve_connection(TokioIo::new(stream), service)
         );
         let mut stopping = pin!(self.stopping.notified());
-        let mut is_told = self.is_stopping.get();
-        if is_told {
+        let mut is_notified = self.is_stopping.get();
+        if is_notified {
             connection.as_mut().graceful_shutdown();
         }
         poll_fn(|context| {
-            if !is_told && stopping.as_mut().poll(context).is_ready() {
-                is_told = true;
+            if !is_notified && stopping.as_mut().poll(context).is_ready() {
+                is_notified = true;
                 connection.as_mut().graceful_shutdown();
             }
             // A client that disconnects is not an error.

@@ -114,7 +114,7 @@ pub(super) fn between(text: &str, render: &str, answer: &Answer, sampled_end: us
     edits.collect()
 }
 
-pub(super) fn story(edit: &Edit) -> String {
+pub(super) fn describe(edit: &Edit) -> String {
     let text: String = edit.text.chars().take(60).collect();
     format!(
         "the template would write the characters {} to {} of the history as `{}` ({})",

@@ -127,7 +127,7 @@ impl Bridge {
         if sample.refuses_edits
             && let Some(first) = edits.first()
         {
-            return Err(Refused::new(Refusal::HistoryEdited, edits::story(first)));
+            return Err(Refused::new(Refusal::HistoryEdited, edits::describe(first)));
         }
         Ok(Bridged { ids, text, edits, closed: join.closes, message: answer.message })
     }

@@ -103,7 +103,7 @@ const RESULT: &str = r#"[{"role": "tool", "content": "14"}]"#;
 const PROMPT: &str = "<user>Hi<end><model>";
 
 #[test]
-fn the_ids_go_on_where_the_sample_ends() {
+fn appended_ids_continue_the_sample() {
     let call = r#"<call>{"name": "f", "arguments": {"a": 1}}</call>"#;
     let respelled = r#"<call>{"name":"f","arguments":{"a":1}}</call>"#;
     for (chat, sampled, new, wanted, closed, whys) in [
@@ -139,7 +139,7 @@ fn the_ids_go_on_where_the_sample_ends() {
 }
 
 #[test]
-fn what_cannot_be_proved_is_refused() {
+fn unproved_continuations_are_refused() {
     let yes = ids("Yes.<end>");
     let cut = [ids("Yes "), vec![0xF0, 0x9F]].concat();
     let tool = FIRST_MARKER + 2;
@@ -186,7 +186,7 @@ fn after_prompt(chat: &str, said: &str, prompt: &str) -> Result<Bridged, Refused
 }
 
 #[test]
-fn a_prompt_may_have_what_the_model_wrote_in_another_way() {
+fn a_prompt_may_spell_earlier_turns_differently() {
     let said = r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes.", "thinking": "Hm."},
         {"role": "user", "content": "And?"}]"#;
     let sample = |prompt: &str| after_prompt(CHAT, said, prompt);
@@ -197,7 +197,7 @@ fn a_prompt_may_have_what_the_model_wrote_in_another_way() {
 }
 
 #[test]
-fn a_prompt_keeps_what_the_template_wrote_before_other_messages_followed() {
+fn a_prompt_keeps_earlier_renders_of_its_messages() {
     // The system's text is before the last user's, wherever that is.
     let chat = "{% for m in messages %}{% if m.role == 'user' %}<user>\
         {%- if loop.last %}Short! {% endif %}{{ m.content }}<end>{% elif m.role == 'assistant' %}<model>{{ m.content }}<end>\

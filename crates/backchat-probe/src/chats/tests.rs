@@ -50,7 +50,7 @@ fn words(kind: Kind) -> &'static [&'static str] {
 }
 
 /// A conversation of natural texts.
-fn talk(shape: &str, tools: &str, form: &Form) -> Script {
+fn natural_conversation(shape: &str, tools: &str, form: &Form) -> Script {
     let mut script = Script::new(shape, tools, form, "");
     let texts: Vec<(String, String)> = script
         .labels
@@ -67,25 +67,30 @@ fn talk(shape: &str, tools: &str, form: &Form) -> Script {
         })
         .collect();
     let tools = std::mem::take(&mut script.tools);
-    script.tools = said(&tools, &texts);
-    script.messages = script.messages.iter().map(|message| said(message, &texts)).collect();
+    script.tools = with_texts(&tools, &texts);
+    script.messages = script.messages.iter().map(|message| with_texts(message, &texts)).collect();
     script
 }
 
-fn said(value: &Value, texts: &[(String, String)]) -> Value {
+fn with_texts(value: &Value, texts: &[(String, String)]) -> Value {
     match value {
         Value::String(text) => match json::read(text) {
             // Arguments as text hold needles of their own.
-            Ok(inner @ Value::Object(_)) => said(&inner, texts).to_string().into(),
-            _ => texts.iter().find(|(needle, _)| needle == text).map_or(text, |(_, said)| said).as_str().into(),
+            Ok(inner @ Value::Object(_)) => with_texts(&inner, texts).to_string().into(),
+            _ => texts
+                .iter()
+                .find(|(needle, _)| needle == text)
+                .map_or(text, |(_, with_texts)| with_texts)
+                .as_str()
+                .into(),
         },
-        Value::List(items) => Value::List(items.iter().map(|item| said(item, texts)).collect()),
+        Value::List(items) => Value::List(items.iter().map(|item| with_texts(item, texts)).collect()),
         Value::Object(entries) => Value::Object(
             entries
                 .iter()
-                .map(|(key, value)| match said(&key.into(), texts) {
-                    Value::String(key) => (key, said(value, texts)),
-                    _ => (key.to_owned(), said(value, texts)),
+                .map(|(key, value)| match with_texts(&key.into(), texts) {
+                    Value::String(key) => (key, with_texts(value, texts)),
+                    _ => (key.to_owned(), with_texts(value, texts)),
                 })
                 .collect(),
         ),
@@ -94,7 +99,7 @@ fn said(value: &Value, texts: &[(String, String)]) -> Value {
 }
 
 /// The text that the template writes for what was read of a render, and whether it is that render.
-fn written_again(
+fn round_trips(
     template: &ChatTemplate,
     unrenderer: &Unrenderer<&ChatTemplate>,
     variables: &Object,
@@ -117,7 +122,7 @@ fn written_again(
 }
 
 #[test]
-fn what_is_read_of_other_conversations_than_those_learned_from_is_written_again() {
+fn conversations_of_other_shapes_round_trip() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chat_templates");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "jinja")).collect();
@@ -132,10 +137,10 @@ fn what_is_read_of_other_conversations_than_those_learned_from_is_written_again(
         let form = Frames::form(&Renderer::new(&template, options.clone()), &variables);
         for shape in SHAPES.iter().filter(|shape| form.reasoning.is_some() || !shape.contains(['R', 'r', 'q'])) {
             for (tools, prompt) in [("", false), ("ab", true)] {
-                let script = talk(shape, tools, &form);
+                let script = natural_conversation(shape, tools, &form);
                 let context = context(&variables, &script.messages, &script.tools, prompt);
                 let Ok(rendered) = template.render(&context, &options) else { continue };
-                match written_again(&template, &unrenderer, &variables, &options, &rendered.text) {
+                match round_trips(&template, &unrenderer, &variables, &options, &rendered.text) {
                     Ok(()) => good += 1,
                     Err(why) => {
                         let name = file.file_stem().unwrap().to_string_lossy();

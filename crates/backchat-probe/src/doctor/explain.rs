@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fact_has_words() {
+    fn every_fact_has_a_description() {
         let template =
             ChatTemplate::compile("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}").unwrap();
         let facts = examine(&template, &Options::default()).facts;

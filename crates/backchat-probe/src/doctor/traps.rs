@@ -21,39 +21,39 @@ pub fn traps(report: &Report) -> Vec<Diagnostic> {
     let is = |name: &str, value: &Value| report.fact(name).is_some_and(|fact| fact.value == *value);
     let word = |name: &str, word: &str| is(name, &word.into());
     let mut found = Vec::new();
-    let mut tell = |trap: Trap, message: &str, help: &str| {
+    let mut add = |trap: Trap, message: &str, help: &str| {
         found.push(Diagnostic::new(trap.severity, trap.id, message).help(help));
     };
     if is("reasoning_kept_after_user", &false.into()) {
-        tell(
+        add(
             HISTORY_DROPS_REASONING,
             "reasoning of earlier turns is dropped from history",
             "train on one turn at a time, or keep the history with a variable of the template",
         );
     }
     if is("prefix_tool", &false.into()) {
-        tell(
+        add(
             BROKEN_TOOL_LOOP,
             "the render of a chat with a tool result does not begin with the render before the result",
             "a trainer that appends results to a render trains on a different text; `--explain prefix_tool` shows where",
         );
     }
     if is("stop_masked", &false.into()) {
-        tell(
+        add(
             UNTRAINED_STOP,
             "the generation blocks leave out the marker that ends the turn, so a model never learns to stop",
             "end the block after that marker; `backchat fix --generation` does so for a template without blocks",
         );
     }
     if word("null_content_beside_call", "printed") {
-        tell(
+        add(
             NULL_PRINTED_AS_NONE,
             "null content beside a call is printed as the word None",
             "send \"\" instead of null",
         );
     }
     if word("tools", "dropped") {
-        tell(
+        add(
             TOOLS_NEVER_SHOWN,
             "tools are accepted and never shown",
             "the model does not see them; describe them in a system message, or use another template",
@@ -68,7 +68,7 @@ mod tests {
     use backchat_chat::ChatTemplate;
 
     #[test]
-    fn each_trap_has_a_template_that_steps_into_it_and_one_that_does_not() {
+    fn each_trap_is_found_only_in_its_template() {
         let calls = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}\
                      {% endfor %}{{ tools | tojson }}";
         for (source, wanted) in [

@@ -151,7 +151,7 @@ mod tests {
     use backchat_chat::{ChatTemplate, RenderOptions};
     use backchat_core::json::{self, Object, Value};
 
-    /// A template that writes each tool in this way, after the words of a system message.
+    /// A template that writes each tool in this format, after the words of a system message.
     fn template(tool: &str) -> ChatTemplate {
         let source = "{% set lead = messages[0].content if messages[0].role == 'system' else '' %}\
             {% if lead or tools %}<system>{{ lead }}{% if tools %}\n# Tools\n{% for t in tools %}{% set f = t.function %}\
@@ -210,9 +210,9 @@ mod tests {
     }
 
     #[test]
-    fn tools_come_back_from_any_way_to_write_them() {
-        for (name, way) in [("declared", DECLARED), ("sorted", SORTED), ("tagged", TAGGED)] {
-            let template = template(way);
+    fn tools_are_recovered_from_any_format() {
+        for (name, format) in [("declared", DECLARED), ("sorted", SORTED), ("tagged", TAGGED)] {
+            let template = template(format);
             for (tools, lead) in TOOLS.iter().flat_map(|tools| [(tools, ""), (tools, "Be brief.")]) {
                 let (messages, tools) = chat(lead, tools);
                 let chat = unrendered(&template, &messages, &tools);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_message_that_speaks_of_tools_stays_one() {
+    fn a_system_message_about_tools_stays_a_system_message() {
         let (messages, _) = chat("\n# Tools\n// none\n# End", TOOLS[0]);
         let chat = unrendered(&template(DECLARED), &messages, &Value::Null);
         assert_eq!((chat.exact, chat.tools, chat.messages), (true, None, messages));

@@ -17,7 +17,7 @@ pub enum Constraint {
 
 /// One completion.
 #[derive(Clone, Debug)]
-pub struct Order<'o> {
+pub struct EngineRequest<'o> {
     pub request: &'o ChatRequest,
     /// The prompt as the chat template wrote it.
     pub prompt: &'o str,
@@ -80,7 +80,7 @@ fn parameter(engine: Engine, name: &str) -> Option<&'static str> {
     })
 }
 
-impl Order<'_> {
+impl EngineRequest<'_> {
     /// The body for an engine.
     pub fn body(&self, engine: Engine, facts: &Facts) -> Value {
         let prompt = self.sent_prompt(engine, facts);
@@ -294,7 +294,7 @@ mod tests {
         let request = format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}]{members}}}"#);
         let request = ChatRequest::read(request.as_bytes()).unwrap();
         let preserved = ["<call>".to_owned()];
-        let order = Order {
+        let order = EngineRequest {
             request: &request,
             prompt: "<s>Hi",
             bos: Some("<s>"),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_token_is_written_once() {
+    fn the_bos_token_is_sent_once() {
         let facts = Facts::default();
         for engine in [Engine::Sglang, Engine::Tgi, Engine::Ollama, Engine::OpenAi] {
             assert!(!body(engine, "", &facts).contains("<s>"), "{engine:?}");
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn no_default_length_of_an_engine_cuts_an_answer() {
+    fn no_default_limit_of_an_engine_cuts_an_answer() {
         let facts = Facts { context: Some(4096), ..Facts::default() };
         for (engine, limit, expected) in [
             (Engine::Vllm, "", "\"max_tokens\": 4096"),
