@@ -248,8 +248,8 @@ impl Batch {
         message
     }
 
-    /// Parses blocks of rows on threads. The calling thread is the first of them: it turns finished blocks into objects,
-    /// and parses a block itself when none is finished, so two threads keep two cores busy.
+    /// Parses blocks of rows on threads. The calling thread is the first of them: it turns finished blocks into
+    /// objects, and parses a block itself when none is finished, so two threads keep two cores busy.
     fn on_threads(&self, py: Python<'_>, threads: usize, size: usize, answer: &mut Answer) -> PyResult<()> {
         let next = AtomicUsize::new(0);
         let next_block = || {

@@ -1,4 +1,5 @@
-//! Exceptions and diagnostics as Python objects. The exception classes are written in Python, because one has two bases.
+//! Exceptions and diagnostics as Python objects. The exception classes are written in Python, because one has two
+//! bases.
 
 use backchat::diagnostic::Diagnostic;
 use backchat::json::Value;

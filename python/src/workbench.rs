@@ -1,5 +1,5 @@
-//! The commands as functions. Each returns the JSON that the command prints; `python/backchat/_workbench.py` turns it into
-//! Python classes.
+//! The commands as functions. Each returns the JSON that the command prints; `python/backchat/_workbench.py` turns it
+//! into Python classes.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

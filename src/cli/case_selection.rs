@@ -48,7 +48,7 @@ impl Cases {
         self.filter.as_ref().is_none_or(|filter| entry.id().contains(filter))
     }
 
-    /// Why no case is selected.
+    /// The reason why no case is selected.
     pub fn nothing(&self, files: &[FixtureFile]) -> String {
         let paths: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
         let paths = paths.join(", ");

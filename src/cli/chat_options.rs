@@ -18,7 +18,7 @@ pub enum OutputFormat {
     Json,
 }
 
-/// What a chat template is rendered with.
+/// The variables and the clock of renders.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Given {
     /// Set a template variable; the value is JSON, or else text
@@ -30,7 +30,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// The special tokens of a source, and what the command line sets.
+    /// The special tokens of a source, and the variables of the command line.
     pub fn variables(&self, source: &Source) -> Object {
         with_tokens(source, &self.set)
     }
@@ -40,7 +40,7 @@ impl Given {
     }
 }
 
-/// Says which of several chat templates was selected, if none was requested.
+/// Notes which of several chat templates was selected, if none was requested.
 pub fn announce(doing: &str, source: &Source, requested: Option<&str>, global: &Global) {
     if let (Some(name), None, [_, ..]) = (&source.name, requested, source.other_names.as_slice()) {
         let (name, others) = (escape(name), source.other_names.join(", "));
@@ -49,14 +49,14 @@ pub fn announce(doing: &str, source: &Source, requested: Option<&str>, global: &
     }
 }
 
-/// The special tokens of a source, and variables over them.
+/// The special tokens of a source, overridden by variables.
 pub fn with_tokens(source: &Source, set: &[(String, Value)]) -> Object {
     let mut variables = source.special_tokens.clone();
     variables.extend(set.iter().cloned());
     variables
 }
 
-/// One of several chat templates, and what it is rendered with.
+/// Selects one of several chat templates, and sets its variables.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Selected {
     #[command(flatten)]
@@ -82,7 +82,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A build that is not optimized takes many times as long.
+    /// An unoptimized build is many times slower.
     const SCALE: u32 = if cfg!(debug_assertions) { 20 } else { 1 };
 
     /// Bounds the renders of this thread from now on.
@@ -90,7 +90,7 @@ impl Budget {
         backchat_chat::set_budget(self.budget.saturating_mul(Self::SCALE));
     }
 
-    /// Reports if the budget was too small for all renders.
+    /// Notes that the budget was too small for all renders.
     pub fn report(&self, name: &str, global: &Global) {
         if backchat_chat::is_budget_spent() {
             let seconds = self.budget.as_secs_f64();
@@ -118,7 +118,7 @@ pub fn time(text: &str) -> Result<String, String> {
     backchat_chat::check_time(text).map(|()| text.to_owned())
 }
 
-/// Why a command failed on a chat template, with the lines that it is about.
+/// The failure of a command on a chat template, with the source lines it refers to.
 pub fn failed(mut diagnostics: Vec<Diagnostic>, source: &Source) -> Failure {
     let file = template_name(source);
     for diagnostic in &mut diagnostics {

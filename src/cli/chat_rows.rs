@@ -1,4 +1,4 @@
-//! The common part of rows about chat templates: the template, the variables, the shape of the answer.
+//! The common parts of rows about chat templates: the template, the variables, the answer.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use backchat_core::json::{self, Object, Value};
 
 type Compiled = Result<Arc<ChatTemplate>, String>;
 
-/// Compiled templates, by their source and whether they are those for tools.
+/// Compiled templates, by source and by whether the one for tools was selected.
 #[derive(Default)]
 pub(super) struct Templates(Cache<(String, bool), Compiled>);
 
 impl Templates {
-    /// The template that a row names, else that of the command line; of several in its source, the one called `name`,
+    /// The template that a row names, else that of the command line; of several in one source, the one called `name`,
     /// or the one `for_tools`.
     pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>, for_tools: bool) -> Compiled {
         let place = file(row, "template")?.or(otherwise);
@@ -32,7 +32,7 @@ impl Templates {
     }
 }
 
-/// A row's key that should be a string, if it is there.
+/// The string under a key of a row, if there is one.
 pub(super) fn text<'r>(row: &'r Object, key: &str) -> Result<Option<&'r str>, String> {
     match row.get(key) {
         None | Some(Value::Null) => Ok(None),
@@ -41,7 +41,7 @@ pub(super) fn text<'r>(row: &'r Object, key: &str) -> Result<Option<&'r str>, St
     }
 }
 
-/// A row's key that should name a file, if it is there. Standard input may be where the rows come from.
+/// The file name under a key of a row, if there is one. Standard input is refused: the rows may come from it.
 pub(super) fn file<'r>(row: &'r Object, key: &str) -> Result<Option<&'r str>, String> {
     match text(row, key)? {
         Some("-") => Err(format!("`{key}` is `-`; a row cannot read a file from standard input")),

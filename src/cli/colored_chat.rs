@@ -32,7 +32,7 @@ pub fn spans(spans: &[(usize, usize)]) -> String {
 }
 
 /// The render, safe to print on a terminal: each role's text in its color, the template's dimmed, that of generation
-/// blocks wrote underlined.
+/// blocks underlined.
 pub fn conversation(rendered: &Rendered, context: &Object) -> String {
     let text = &rendered.text;
     let words = words(text, context);

@@ -133,7 +133,7 @@ impl Convert {
         }
         match &self.chat_template {
             Some(place) => add(&mut options, derived(place)?),
-            // The model's own, if there is one.
+            // The model's own chat template, if there is one.
             None if opened.path != backchat_core::json::Path::root() && name != "-" => {
                 if let Ok(Some(template)) = derived(name) {
                     add(&mut options, Some(template));

@@ -56,7 +56,7 @@ impl FromStr for Target {
 pub struct Results<'d> {
     pub diagnostics: &'d [Diagnostic],
     pub sources: &'d Sources,
-    /// All checked items, if not only those with findings.
+    /// All checked items, if items without findings are reported too.
     pub suites: Option<&'d [Suite]>,
 }
 
@@ -68,13 +68,13 @@ impl Outputs {
             signals::write(&target.path, text)?;
         }
         let mut out = io::stdout().lock();
-        let format = self.format.unwrap_or_else(|| by_itself(out.is_terminal()));
+        let format = self.format.unwrap_or_else(|| default_format(out.is_terminal()));
         out.write_all(found.render(format, global.colors(&out)).as_bytes())?;
         Ok(out.flush()?)
     }
 }
 
-fn by_itself(is_terminal: bool) -> Format {
+fn default_format(is_terminal: bool) -> Format {
     let in_workflow = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
     if in_workflow && !is_terminal { Format::Github } else { Format::Full }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Longer than anything runs, and short enough to be added to a time.
+/// The longest limit: longer than any run, and short enough to be added to a time.
 const LONGEST: f64 = 1e10;
 
 /// A number of seconds; `inf` and whatever is too long mean no limit.
@@ -12,7 +12,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "expected a number of seconds, 0 or more".to_owned())
 }
 
-/// A number of seconds, but not none.
+/// A number of seconds above zero.
 pub fn seconds_above_zero(text: &str) -> Result<Duration, String> {
     let seconds = seconds(text).ok().filter(|time| !time.is_zero());
     seconds.ok_or_else(|| "expected a number of seconds above 0".to_owned())

@@ -1,4 +1,4 @@
-//! Why a command fails: problems with their texts, or a failed standard stream. Both have one exit code.
+//! Failures of a command: problems with their sources, or a failed standard stream.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ impl From<Failure> for Problem {
     }
 }
 
-/// How many problems a person is shown at once.
+/// How many problems are shown at once.
 const MOST: usize = 100;
 
 impl Failure {

@@ -71,7 +71,7 @@ impl Fix {
     }
 }
 
-/// The proof, and what had to be rewritten, on standard error.
+/// Reports the proof, and rewritten expressions, on standard error.
 fn report(patched: &Patched, before: &str) {
     let conversations = patched.conversations;
     if patched.had_blocks {

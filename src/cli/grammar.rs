@@ -1,4 +1,4 @@
-//! `grammar`: the grammar goes to stdout, notes about it to stderr; a row of `--jsonl` gets one answer.
+//! `grammar`: the grammar goes to stdout, notes about it to stderr; each row of `--jsonl` gets one answer.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -113,7 +113,7 @@ pub struct Grammars {
 const PRESENCE: &Names<Presence> =
     &[("auto", Presence::Auto, ""), ("always", Presence::Always, ""), ("never", Presence::Never, "")];
 
-/// Whether the model reasons, and whether the engine waits for the end of reasoning.
+/// Whether the model reasons, and whether the grammar applies only after the reasoning.
 const REASONING: &Names<Reasoning> = &[
     ("auto", Reasoning::Auto, ""),
     ("always", Reasoning::Always, ""),
@@ -301,7 +301,7 @@ impl Grammars {
         Ok((loaded.template, wire))
     }
 
-    /// The marks that are single tokens. Only one format names them, and a tokenizer's file may be large.
+    /// The markers that are single tokens. Only one format names them, and a tokenizer's file may be large.
     fn special(&self) -> Result<Vec<SpecialToken>, Failure> {
         match self.format {
             Format::Lark => special_tokens::read(self.special_tokens.as_deref(), &self.source),
@@ -369,7 +369,7 @@ impl Grammars {
     }
 }
 
-/// The request of a row without a body.
+/// The keys of a row that repeat members of a request's body.
 const OF_BODY: [&str; 3] = ["tools", "tool_choice", "parallel_tool_calls"];
 
 fn choice(text: &str) -> Result<Choice, Diagnostic> {

@@ -1,4 +1,4 @@
-//! `backchat init`: from a model to a suite that can be committed.
+//! `backchat init`: writes a test suite for a model, ready to be committed.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub struct Init {
     samples: Option<String>,
 }
 
-/// What was done, and what is left to do.
+/// Finished steps, and steps left to do.
 #[derive(Default)]
 struct Log {
     done: Vec<(&'static str, String, String)>,
@@ -83,7 +83,7 @@ impl Init {
 
 /// The response template of a suite that has one already.
 fn template_in(folder: &Path) -> Result<Option<Opened>, Failure> {
-    // The name of a folder that is not there yet might be that of a model in the cache.
+    // The name of a folder that does not exist yet might be that of a cached model.
     if !folder.is_dir() {
         return Ok(None);
     }
@@ -105,7 +105,7 @@ fn copy(home: &Home, source: &Source, log: &mut Log) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The draft of a response template, and what it was derived with.
+/// The draft of a response template, and its derivation.
 fn derived(source: &Source, options: &Options) -> Result<(Template, Derivation), Failure> {
     let derivation = derive::derive(&source.template, options);
     let Some(draft) = derivation.response_template.as_ref().filter(|_| derivation.status != Status::Failed) else {

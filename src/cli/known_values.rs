@@ -57,7 +57,7 @@ pub fn named_in_row<T: Copy>(names: &Names<T>, key: &str, value: &Value) -> Resu
     })
 }
 
-/// One of some values.
+/// Parses one of some names.
 pub fn one_of<T: Copy + Send + Sync + 'static>(names: &'static Names<T>) -> impl TypedValueParser<Value = T> {
     let possible = names.iter().map(|(name, _, help)| match *help {
         "" => PossibleValue::new(*name),
@@ -66,7 +66,7 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(names: &'static Names<T>) -> impl
     PossibleValuesParser::new(possible).try_map(|name| named(names, &name).ok_or("unknown"))
 }
 
-/// The name of a reader.
+/// Parses the name of a target.
 pub fn target() -> NamedValueParser<&'static Target> {
     known(target_named, || TARGETS.iter().map(|target| PossibleValue::new(target.name)).collect())
 }
@@ -102,7 +102,7 @@ fn target_named(name: &str) -> Result<&'static Target, String> {
     Target::named(name).ok_or_else(|| format!("unknown target `{name}`; {}", known_targets()))
 }
 
-/// The name of a rule, `all` of them, or nothing for the list.
+/// Parses the name of a rule, `all`, or nothing for the list.
 pub fn explained_rule() -> NamedValueParser<String> {
     known(owned, || {
         let all = PossibleValue::new("all").help("every rule");
@@ -126,12 +126,12 @@ pub fn policies() -> Vec<PossibleValue> {
     [PossibleValue::new("all")].into_iter().chain(names).collect()
 }
 
-/// Names of policies, which rows may override.
+/// Parses names of policies.
 pub fn recover() -> NamedValueParser<String> {
     known(owned, policies)
 }
 
-/// The name of a fact that `doctor` finds.
+/// Parses the name of a fact that `doctor` finds.
 pub fn fact() -> NamedValueParser<String> {
     known(owned, || {
         // Every template has every fact.
@@ -141,7 +141,7 @@ pub fn fact() -> NamedValueParser<String> {
     })
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it reads a value as others do")]
+#[expect(clippy::unnecessary_wraps, reason = "it has the signature of the other parsers")]
 fn owned(value: &str) -> Result<String, String> {
     Ok(value.to_owned())
 }

@@ -23,7 +23,7 @@ use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
 use backchat_derive::targets::Target;
 use backchat_workbench::lint;
 
-/// The name of the file, which is searched for in the current folder and those above it.
+/// The name of the file, which is looked up in the current folder and its parents.
 const FILE: &str = "backchat.toml";
 
 /// The settings of the file.

@@ -78,7 +78,7 @@ fn beside(report: &Path, place: &Path) -> PathBuf {
     folder.join(place.with_file_name(format!("{name}.html")))
 }
 
-/// Whether the file exists and is not an HTML page, but a template or a fixture given by mistake.
+/// Whether the file exists and is not an HTML page, such as a template or a fixture given by mistake.
 fn is_another_file(file: &Path) -> bool {
     const BEGINNING: &[u8] = b"<!doctype html>";
     let mut start = Vec::new();

@@ -1,4 +1,4 @@
-//! A file that is being written is finished before a signal ends the process, so no half of it is left in the folder.
+//! Finishes writing a file before a signal ends the process, so that no partial file is left.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ mod unix {
     struct Handlers {
         /// Whether a signal ends the process at once.
         ends: Arc<AtomicBool>,
-        /// The last signal that came.
+        /// The last signal received.
         came: Arc<AtomicUsize>,
     }
 

@@ -1,4 +1,4 @@
-//! Token ids that a user gives: in a key of a row, or in a file.
+//! Token ids from a key of a row or from a file.
 
 use super::{Failure, input};
 use backchat_core::diagnostic::{Diagnostic, Place};

@@ -39,10 +39,10 @@ pub enum Delta<'d> {
 /// When calls are sent to a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallDelivery {
-    /// While it is written.
+    /// While they are written.
     #[default]
     Growing,
-    /// Once it is complete: a malformed call is content in any case.
+    /// Once they are complete. A malformed call is sent as content in both cases.
     Whole,
 }
 
@@ -51,7 +51,7 @@ pub enum CallDelivery {
 pub struct Answer {
     parser: Option<Parser>,
     state: State,
-    /// The lengths of the pieces, in code points, and when each came.
+    /// The lengths of the pieces in code points, and when each arrived.
     chunks: Vec<(u32, u32)>,
     /// The message as the response template reads it, once the answer is over.
     message: Object,
@@ -66,10 +66,10 @@ struct State {
     /// How many bytes of the prompt the parser reads before it.
     prefix: usize,
     fields: Vec<TextField>,
-    /// The region that is open, as far as deltas are concerned.
+    /// White space held at the end of the open region's text.
     space: String,
     is_blank: bool,
-    /// Where the region began.
+    /// Where the open region begins.
     opened: usize,
     calls: usize,
     calls_before: usize,
@@ -119,8 +119,8 @@ impl Answer {
         Self { parser: Some(parser), state, chunks: Vec::new(), message: Object::new(), problems: Vec::new() }
     }
 
-    /// Feeds a piece of the engine's text, which arrived after this many milliseconds. Fails if the text is too long, or
-    /// exceeds the step limit of a pattern.
+    /// Feeds a piece of the engine's text, which arrived after this many milliseconds. Fails if the text is too long,
+    /// or exceeds the step limit of a pattern.
     pub fn feed(&mut self, piece: &str, after_ms: u32, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), String> {
         let Some(parser) = &mut self.parser else { return Ok(()) };
         if self.state.text.len() + piece.len() > MOST_TEXT {
@@ -143,7 +143,7 @@ impl Answer {
         Ok(())
     }
 
-    /// Why it ended, in OpenAI's words.
+    /// The finish reason in OpenAI's protocol.
     pub fn finish_reason(&self) -> &'static str {
         match () {
             () if self.state.is_cut => "length",
@@ -156,7 +156,7 @@ impl Answer {
         &self.problems
     }
 
-    /// The message under the response template's names; that of the text so far if the answer was interrupted.
+    /// The message with the response template's field names; that of the text so far if the answer was interrupted.
     pub fn message(&self) -> Object {
         self.parser.as_ref().map_or_else(|| self.message.clone(), Parser::message)
     }
@@ -166,7 +166,7 @@ impl Answer {
         &self.state.text
     }
 
-    /// The lengths of the pieces in code points, and the milliseconds after which they came.
+    /// The lengths of the pieces in code points, and the milliseconds after which they arrived.
     pub fn chunks(&self) -> &[(u32, u32)] {
         &self.chunks
     }
@@ -270,7 +270,7 @@ impl State {
     }
 }
 
-/// A delta of a field that the protocol has; other fields are in the record.
+/// Sends the delta of a field that the protocol has; other fields are only recorded.
 fn send(name: &str, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
     if REASONING_KEYS.contains(&name) {
         sink(Delta::Reasoning(text));

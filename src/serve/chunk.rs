@@ -36,7 +36,7 @@ pub struct Envelope {
     head: String,
 }
 
-/// The ids of the calls of one choice: the model's own if no other call has it, else a new one.
+/// The ids of the calls of one choice: the model's own if it is unique, else a new one.
 #[derive(Clone, Debug, Default)]
 pub struct CallIds(Vec<String>);
 

@@ -85,12 +85,12 @@ impl Engine {
 /// Facts about an engine, besides its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The name under which it serves the model, for engines that want it in a request.
+    /// The name under which it serves the model, for engines that require it.
     pub model: Option<String>,
-    /// How many tokens a prompt and its answer may have together.
+    /// The maximum number of tokens of a prompt and its answer.
     pub context: Option<u64>,
-    /// Whether it writes the token that begins a text before each prompt.
+    /// Whether it adds the BOS token to each prompt.
     pub adds_bos: bool,
-    /// Whether its events hold a piece of the text rather than all of it so far.
+    /// Whether its events contain a piece of the text rather than all of it so far.
     pub streams_pieces: bool,
 }

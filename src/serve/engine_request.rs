@@ -1,4 +1,4 @@
-//! Requests to engines, in the format of their own endpoints. Only what is listed here reaches them.
+//! Requests to engines, in the format of their own endpoints. No other parameters reach an engine.
 
 use super::api_error::ApiError;
 use super::engine::{Engine, Facts};
@@ -15,19 +15,19 @@ pub enum Constraint {
     StructuralTag(Value),
 }
 
-/// One completion.
+/// A request for one completion.
 #[derive(Clone, Debug)]
 pub struct EngineRequest<'o> {
     pub request: &'o ChatRequest,
     /// The prompt as the chat template wrote it.
     pub prompt: &'o str,
-    /// The text that begins each prompt, if the chat template writes it.
+    /// The BOS token, if the prompt starts with it.
     pub bos: Option<&'o str>,
     /// The grammar of the request.
     pub constraint: Option<&'o Constraint>,
     /// The markers whose text must be sent.
     pub preserved: &'o [String],
-    /// Whether to send that text, if set by the user.
+    /// Whether to send the BOS token, if set by the user.
     pub keeps_bos: Option<bool>,
     /// Whether the ids of tokens are recorded.
     pub token_ids: bool,
@@ -95,7 +95,7 @@ impl EngineRequest<'_> {
         Value::Object(body)
     }
 
-    /// The prompt without its first token, if the engine writes that itself.
+    /// The prompt, without its BOS token if the engine adds that itself.
     fn sent_prompt(&self, engine: Engine, facts: &Facts) -> &str {
         let writes_it = match (self.keeps_bos, engine) {
             (Some(keeps), _) => !keeps,

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A new name that begins with this.
+/// A new identifier with this prefix.
 pub fn identifier(lead: &str) -> String {
     static KEYS: OnceLock<RandomState> = OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(0);

@@ -12,7 +12,7 @@ pub struct MessageForm {
     pub developer: bool,
 }
 
-/// Refuses the first message that is wrong, with its place.
+/// Refuses the first invalid message, with its position.
 pub fn check(messages: &[Value]) -> Result<(), ApiError> {
     if messages.is_empty() {
         return Err(ApiError::param("messages", "`messages` must have a message"));

@@ -48,7 +48,7 @@ impl Histogram {
 /// All counts of a server.
 #[derive(Clone, Debug)]
 pub struct Metrics {
-    /// Requests for completions by what became of them: a status, or `cancelled`.
+    /// Requests for completions by result: a status, or `cancelled`.
     pub requests: BTreeMap<&'static str, u64>,
     pub problems: BTreeMap<&'static str, u64>,
     /// Failures of the engine by outcome.
@@ -87,7 +87,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts one of a kind.
+    /// Increments the counter of a kind.
     pub fn count(counts: &mut BTreeMap<&'static str, u64>, kind: &'static str) {
         *counts.entry(kind).or_default() += 1;
     }

@@ -59,8 +59,8 @@ impl Prepared {
 }
 
 impl Model {
-    /// Reads a model: its chat template, and its response template, or the one derived. Fails if the chat template does
-    /// not compile, or its renders do not show how a turn is written.
+    /// Prepares a model from its chat template and its stored or derived response template. Fails if the chat template
+    /// does not compile, or if its renders do not show how a turn is written.
     pub fn new(source: &Source, stored: Option<Template>) -> Result<Self, Vec<Diagnostic>> {
         let was_derived = stored.is_none();
         let with_tools = source.clone().for_tools();
@@ -109,7 +109,7 @@ impl Model {
         self.was_derived
     }
 
-    /// The text that begins a prompt, if the chat template writes it.
+    /// The BOS token, if the prompt starts with it.
     pub fn bos_of(&self, prompt: &str) -> Option<&str> {
         self.bos.as_deref().filter(|bos| prompt.starts_with(bos))
     }
@@ -169,7 +169,7 @@ impl Model {
         if !request.continues {
             return Ok(rendered);
         }
-        // The turn continues after the message's content.
+        // The turn continues after the content of the last message.
         let content = messages.last().and_then(|message| message.get("content")?.as_str()).unwrap_or_default().trim();
         let end = rendered.rfind(content).filter(|_| !content.is_empty()).map(|at| at + content.len());
         match end.and_then(|end| rendered.get(..end)) {
@@ -221,7 +221,7 @@ fn derived(source: &Source) -> Result<(Template, Wire), Vec<Diagnostic>> {
     Ok((loaded.template, wire))
 }
 
-/// How the chat template takes messages: by a render with parts, and by the roles that it names.
+/// How the chat template takes messages, from a render with parts and from the roles that it names.
 fn form(template: &ChatTemplate, special_tokens: &Object) -> MessageForm {
     let part = |text: &str| Value::from([("type", "text".into()), ("text", text.into())]);
     let content = Value::List(vec![part("Qz1q"), part("Qz2q")]);
@@ -229,7 +229,7 @@ fn form(template: &ChatTemplate, special_tokens: &Object) -> MessageForm {
     let mut context = special_tokens.clone();
     context.insert("messages", Value::List(vec![message]));
     let options = RenderOptions::default().now(Some(NOW.to_owned()));
-    // A template that knows nothing of parts prints the list, or fails.
+    // A template that does not support parts prints the list, or fails.
     let parts = template.render(&context, &options).is_ok_and(|rendered| {
         let texts = rendered.text.find("Qz1q").zip(rendered.text.find("Qz2q"));
         let between = texts.and_then(|(one, two)| rendered.text.get(one..two));

@@ -14,7 +14,7 @@ pub enum Outcome {
     Complete,
     /// The client left.
     Cancelled,
-    /// The engine reported an error, or wrote what cannot be read.
+    /// The engine reported an error, or sent invalid data.
     UpstreamError,
     /// The engine closed the connection in the middle.
     UpstreamClosed,
@@ -38,7 +38,7 @@ impl Outcome {
     }
 }
 
-/// What all rows of an exchange share.
+/// The common part of all rows of an exchange.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     pub id: String,
@@ -75,7 +75,7 @@ pub struct Ended<'e> {
     pub total_ms: u32,
 }
 
-/// The replacement of a text if texts are not recorded.
+/// Replaces a text if texts are not recorded.
 fn length(text: &str) -> Value {
     Value::from([("characters", text.chars().count().into())])
 }

@@ -19,12 +19,12 @@ pub enum End {
     Length,
 }
 
-/// How many tokens an answer took.
+/// The token counts of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Those of the prompt.
+    /// The tokens of the prompt.
     pub prompt: u64,
-    /// Those of all choices.
+    /// The tokens of all choices.
     pub completion: u64,
 }
 
@@ -44,13 +44,13 @@ impl Usage {
 pub enum Reply {
     /// About one choice.
     Choice(usize, Update),
-    /// How many tokens all choices used.
+    /// The token counts of all choices.
     Usage(Usage),
-    /// Nothing comes after this.
+    /// The end of the stream.
     Done,
 }
 
-/// What is new about a choice.
+/// An update of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Update {
     /// More text; never empty.
@@ -69,9 +69,9 @@ pub struct ReplyReader {
     pieces: bool,
     /// The beginning of a line.
     line: Vec<u8>,
-    /// How much of each choice is known, in bytes, if events repeat it.
+    /// The bytes already read of each choice, if events repeat them.
     known: Vec<usize>,
-    /// The number of the choice that the stream calls the first.
+    /// The number of the choice that is the stream's first.
     first: usize,
 }
 
@@ -81,7 +81,8 @@ impl ReplyReader {
         Self { engine, pieces, line: Vec::new(), known: Vec::new(), first }
     }
 
-    /// Feeds bytes as received. If the engine reports an error, or sends invalid data, earlier replies are in `replies`.
+    /// Feeds bytes as received. If the engine reports an error, or sends invalid data, earlier replies are in
+    /// `replies`.
     pub fn feed(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<(), String> {
         let mut rest = bytes;
         while let Some(at) = memchr::memchr(b'\n', rest) {
@@ -211,15 +212,15 @@ impl ReplyReader {
     }
 }
 
-/// Where the news of a choice go.
+/// The choice that an event updates.
 struct Choice<'r> {
     number: usize,
     replies: &'r mut Vec<Reply>,
 }
 
 impl Choice<'_> {
-    fn add(&mut self, news: Update) {
-        self.replies.push(Reply::Choice(self.number, news));
+    fn add(&mut self, update: Update) {
+        self.replies.push(Reply::Choice(self.number, update));
     }
 
     fn text(&mut self, text: &str) {
@@ -241,7 +242,7 @@ impl Choice<'_> {
         }
     }
 
-    /// The end, which is that of the token limit if the engine gives this reason.
+    /// Ends the choice: at the token limit if `reason` is `limit`.
     fn end(&mut self, reason: Option<&Value>, limit: &str) {
         let is_limit = reason.and_then(Value::as_str) == Some(limit);
         self.add(Update::End(if is_limit { End::Length } else { End::Stop }));

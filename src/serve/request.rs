@@ -125,7 +125,7 @@ impl ChatRequest {
             variables,
             ignored: 0,
         };
-        // What `add_generation_prompt` says follows from the other members.
+        // `add_generation_prompt` follows from the other members.
         body.shift_remove("add_generation_prompt");
         let request = Self { ignored: body.len(), ..request };
         if request.continues && request.last_role() != Some("assistant") {
@@ -143,12 +143,12 @@ impl ChatRequest {
         self.messages.last()?.get("role")?.as_str()
     }
 
-    /// Whether the answer has to be a call.
+    /// Whether the answer must be a call.
     pub fn wants_calls(&self) -> bool {
         matches!(self.choice, Some(Choice::Required | Choice::Named(_) | Choice::RequiredOf(_)))
     }
 
-    /// Whether no tool may be called, though there may be some.
+    /// Whether no tool may be called, even if the request has some.
     pub fn refuses_calls(&self) -> bool {
         self.choice == Some(Choice::None)
     }
@@ -215,7 +215,7 @@ fn wrong(name: &str, expected: &str, value: &Value) -> ApiError {
     ApiError::param(name, format!("`{name}` must be {expected}, not {}", value.kind()))
 }
 
-/// Takes a member that should be of one type.
+/// Takes a member of one type.
 fn take<T>(
     body: &mut Object,
     name: &str,

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, Default)]
 pub struct StopStrings {
     stops: Vec<String>,
-    /// The end of the text so far, if one of them could begin there.
+    /// The end of the text so far, if a stop text could begin there.
     held: String,
     is_over: bool,
 }
@@ -39,7 +39,7 @@ impl StopStrings {
         text
     }
 
-    /// What was held, at the end.
+    /// The held text, at the end.
     pub fn finish(&mut self) -> String {
         std::mem::take(&mut self.held)
     }

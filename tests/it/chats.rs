@@ -116,7 +116,8 @@ fn each_turn_ends_with_its_own_stop_and_no_line_break_after_it() {
     }
 }
 
-/// The prompt begins an answer, and a call begins otherwise. Both open with the same sign, which is a part of either mark.
+/// The prompt begins an answer, and a call begins otherwise. Both open with the same sign, which is a part of either
+/// mark.
 #[test]
 fn a_turn_that_deviates_from_its_prompt_begins_with_a_whole_marker() {
     let chat = context(

@@ -376,7 +376,8 @@ fn other_machines_are_served_only_with_a_key() {
     assert!(output.status.code() == Some(2) && told.contains("--api-key-file"), "{told}");
 }
 
-/// An engine behind `https`: what terminates TLS and hands on to a plain engine. Its certificate is good for `localhost`.
+/// An engine behind `https`: what terminates TLS and hands on to a plain engine. Its certificate is good for
+/// `localhost`.
 #[cfg(feature = "serve-tls")]
 mod https {
     use super::*;

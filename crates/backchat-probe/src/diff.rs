@@ -10,7 +10,7 @@ pub fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// What turns the first pieces into the second.
+/// The operations that turn the first pieces into the second.
 ///
 /// Pieces are compared by number: the algorithm is compiled once for all of them, not for each type and each caller.
 pub fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
@@ -28,7 +28,7 @@ pub fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     found.into_inner().into_inner().into_ops()
 }
 
-/// The unified diff of two texts, with that many context lines; `None` if they are equal.
+/// The unified diff of two texts with `around` context lines; empty if they are equal.
 pub fn unified(old: &str, new: &str, around: usize, file: Option<&str>) -> String {
     use std::fmt::Write;
 

@@ -19,7 +19,7 @@ use backchat_workbench::check::fixture::write_sections;
 /// The file of a template that a row carries, and its text.
 type Carried = (PathBuf, String);
 
-/// Where fixtures are written, and what the rows leave out.
+/// The folder of the fixtures, and the defaults for rows.
 pub struct Fixtures<'a> {
     pub folder: &'a Path,
     pub options: &'a ParseOptions,
@@ -55,7 +55,7 @@ impl Fixtures<'_> {
         Ok(())
     }
 
-    /// The text of a fixture; and the file of its template, if the row carries it. An output of token ids has none.
+    /// The text of a fixture, and the file of its template if the row carries one. `None` for an output of token ids.
     fn fixture(&self, file: &Path, example: &Example) -> Option<(String, Option<Carried>)> {
         let row = example.value();
         let output = row.get("text")?.as_str()?;

@@ -87,7 +87,7 @@ const BLESS: &Names<Which> = &[
     ("new", Which::New, "Fill empty expectations"),
 ];
 
-/// How bad a finding is, if it is looked for. A field of type `Option` would be an option without a default.
+/// The severity of a finding, unless it is not checked. A field of type `Option` would be an option without a default.
 type Level = Option<Severity>;
 
 const REFERENCE: &Names<Level> = &[

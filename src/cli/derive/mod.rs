@@ -186,7 +186,7 @@ impl Derive {
         Ok(self.selected.open(name)?.with_tokens_beside())
     }
 
-    /// Options with what the command line sets for every source and row.
+    /// Options with the command line's settings for every source and row.
     fn completed(&self, options: Options) -> Options {
         let options = options.now(self.selected.given.clock()).targets(self.target.clone());
         options.reasoning_field(self.reasoning_field.clone())
@@ -227,7 +227,7 @@ impl Derive {
         Ok(())
     }
 
-    /// The command that follows a proved draft.
+    /// Suggests the command after a proved draft.
     fn after_success(&self, global: &Global) {
         if self.write {
             tell!(global, "Next: {}, for the pull request", self.again(&["--explain"]));
@@ -242,7 +242,7 @@ impl Derive {
         }
     }
 
-    /// The command to suggest for an unproved draft: options with which it is proved, or a way to see what is misread.
+    /// Suggests a command after an unproved draft: options with which it is proved, or a way to see what is misread.
     fn after_failure(&self, derivation: &Derivation, global: &Global) {
         if self.source == "-" {
             return;

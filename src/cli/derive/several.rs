@@ -36,7 +36,7 @@ pub(super) struct ChatSource {
     place: PathBuf,
 }
 
-/// Every source of the arguments: a folder that is not a model means the chat templates in it.
+/// Every source of the arguments: a folder that is not a model stands for the chat templates in it.
 pub(super) fn expand(sources: &[String]) -> Result<Vec<ChatSource>, Failure> {
     let mut found = Vec::new();
     for source in sources {
@@ -187,7 +187,7 @@ pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Glo
     Ok(ExitCode::from(worst))
 }
 
-/// Answers rows of JSON lines.
+/// Derives from rows of JSON lines.
 pub(super) fn lines(command: &Derive, file: &str, global: &Global) -> Result<ExitCode, Failure> {
     let statuses = Mutex::new(Vec::new());
     rows::answer(file, global, || {

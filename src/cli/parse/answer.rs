@@ -59,7 +59,7 @@ pub struct IdOptions {
 
 /// The result of a row.
 enum RowResult {
-    /// With the text, unless it came as ids.
+    /// With the text, unless the output is ids.
     Finished(Finished, Option<String>),
     /// The message of a response schema, which may be any JSON.
     Message(Value),
@@ -93,7 +93,7 @@ impl Recording {
         self.initial.iter().chain(self.feeds.iter().flatten()).chain(self.last.iter().flatten())
     }
 
-    /// Begins with what the prefix wrote.
+    /// Starts with the events of the prefix.
     fn begin(&mut self, parser: &Parser) {
         self.prefix_length = parser.prefix_length();
         let is_problem = |event: &Event| matches!(event, Event::Malformed { .. } | Event::Problem(_));
@@ -151,7 +151,7 @@ pub struct Read {
     pub others: Object,
 }
 
-/// Answers rows, and remembers the templates they carry.
+/// Answers rows, and caches the templates they carry.
 pub struct Answerer<'a> {
     options: &'a ParseOptions,
     doubts: &'a Doubts,
@@ -174,7 +174,7 @@ impl ParseOptions {
     }
 }
 
-/// How many templates are remembered.
+/// How many templates are cached.
 const REMEMBERED: usize = 64;
 
 impl<'a> Answerer<'a> {
@@ -311,7 +311,7 @@ impl<'a> Answerer<'a> {
     }
 }
 
-/// The value of a key, made unless it is known. The oldest is forgotten.
+/// The cached value of a key, made if necessary. The oldest is evicted.
 fn remembered<K: Eq + Hash, V: Clone>(known: &mut IndexMap<K, V>, key: K, make: impl FnOnce() -> V) -> V {
     if let Some(known) = known.get(&key) {
         return known.clone();
@@ -344,7 +344,7 @@ fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
     }
 }
 
-/// The tools as the parser takes them.
+/// The tools prepared for the parser.
 pub fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
     given.map(Tools::new).transpose().map(|tools| tools.map(Arc::new)).map_err(|error| RowError::new("prefix", error))
 }

@@ -261,7 +261,7 @@ impl Parse {
         Ok(GivenIds { tokens, prompt_ids, ids: token_ids::of_file(path)? })
     }
 
-    /// Warns about missing inputs that matter.
+    /// Warns if an input that matters is missing.
     fn note_what_is_assumed(&self, options: &ParseOptions) {
         if self.output.is_none() && io::stdin().is_terminal() {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
@@ -276,7 +276,7 @@ impl Parse {
     }
 }
 
-/// Reports doubts about the answer, with positions in the text of a file; returns whether there are none.
+/// Reports doubts about the answer, with their positions in the file; returns whether there are none.
 fn report(
     done: &Result<Finished, RowError>,
     recording: &Recording,

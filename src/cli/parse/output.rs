@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use backchat_parser::parser::{EventRef, Options, ParseError, Parser, TokenTemplate};
 use backchat_parser::template::Template;
 
-/// The template and the prompt, in the form in which the output comes.
+/// The template and the prompt, for the kind of output.
 #[derive(Clone, Copy)]
 pub enum Beginning<'a> {
-    /// Text after a text.
+    /// The output is text.
     Text { template: &'a Template, prefix: &'a str },
-    /// Ids after ids.
+    /// The prompt and the output are ids.
     Ids { tokens: &'a TokenTemplate, prompt_ids: &'a [u32] },
-    /// Ids after a text.
+    /// The prompt is text, the output ids.
     IdsAfterText { tokens: &'a TokenTemplate, prefix: &'a str },
 }
 

@@ -8,11 +8,11 @@ use crate::cli::rows::Line;
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::parser::{Policies, Reasoning};
 
-/// The keys of an answer's own, which a row cannot set.
+/// The keys of an answer, which a row cannot set.
 const ANSWER: [&str; 9] =
     ["message", "error", "missing", "malformed", "problems", "notes", "initial_events", "feeds", "final_events"];
 
-/// What is parsed of an output, and what stays in its content.
+/// What to parse of an output, and what to leave in its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowOptions {
     pub reasoning: Reasoning,
@@ -41,8 +41,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Reads a row; `defaults` holds for what it does not say. The `id` is returned unchanged, even if the row has an
-    /// error.
+    /// Reads a row; `defaults` apply to absent keys. The `id` is returned unchanged, even if the row has an error.
     pub fn read(Line { number, bytes }: Line<'_>, defaults: RowOptions) -> (Value, Result<Self, RowError>) {
         let text = match std::str::from_utf8(&bytes) {
             Ok(text) => text,

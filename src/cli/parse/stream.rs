@@ -98,7 +98,7 @@ fn read<'p>(
     })
 }
 
-/// Adds an event to a list of them.
+/// Adds an event to a list.
 fn add(list: &mut String, event: &Event, recording: &mut Recording, ids: Option<&IdSpans>) {
     // The lists have the reference's events only: problems have their own key.
     if !matches!(event, Event::Problem(_)) {

@@ -353,12 +353,12 @@ impl Replay {
         Ok(report::replay(super::input::name(name), &pages, self.page.playground(None)?.as_ref()))
     }
 
-    /// The requested answers, cut as requested or as recorded, or else as the caller says.
-    fn sides(&self, material: &Material, otherwise: Chunking) -> Result<Vec<Side>, Failure> {
+    /// The requested answers, cut as requested, else as recorded, else by `default`.
+    fn sides(&self, material: &Material, default: Chunking) -> Result<Vec<Side>, Failure> {
         let chunking = match (&self.chunks, &material.chunks) {
             (Some(chunking), _) => chunking.clone(),
             (None, Some(_)) => Chunking::RECORDED,
-            (None, None) => otherwise,
+            (None, None) => default,
         };
         material.sides(&chunking, self.showing()).map_err(too_large)
     }
@@ -368,7 +368,7 @@ fn too_large(error: TooLarge) -> Failure {
     Diagnostic::error("too-large", error.to_string()).into()
 }
 
-/// The problems that were reported: a shared one, such as that of a template, is reported once.
+/// The problems reported so far: a shared one, such as that of a template, is reported once.
 #[derive(Default)]
 struct Problems(HashSet<String>);
 

@@ -1,4 +1,4 @@
-//! The writes of a review, so that they can be undone.
+//! Records the writes of a review so that they can be undone.
 
 use std::path::{Path, PathBuf};
 

@@ -64,7 +64,7 @@ impl Blocks {
         Ok((!bytes.is_empty()).then(|| self.block(bytes, 1, 0)))
     }
 
-    /// Appends what one read gives, and returns how much that is; nothing at the end.
+    /// Appends the bytes of one read; returns their number, which is 0 at the end.
     fn read_more(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         let before = bytes.len();
         bytes.resize(before + BLOCK, 0);
@@ -78,7 +78,7 @@ impl Blocks {
         read
     }
 
-    /// The block of so many lines, whose last one has an end of that many bytes.
+    /// A block of this many lines, the last of which has a terminator of `end` bytes.
     fn block(&mut self, bytes: Vec<u8>, lines: u64, end: u64) -> Block {
         let block = Block { turn: self.turn, length: bytes.len() as u64 + end, first: self.lines + 1, bytes };
         self.turn += 1;

@@ -89,8 +89,8 @@ where
     })
 }
 
-/// How many lines a worker takes at once, after a block of `lines` has taken it that long: many where a row takes
-/// microseconds, and one where it takes milliseconds, or few workers would have all the rows of a short file.
+/// How many lines a worker takes at once, given how long a block of `lines` took: many if a row takes microseconds, and
+/// one if it takes milliseconds, because otherwise few workers would get all the rows of a short file.
 fn next_lines(lines: usize, taken: Duration) -> usize {
     match taken {
         taken if taken < SHORT => lines.saturating_mul(8),

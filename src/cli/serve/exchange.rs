@@ -124,7 +124,7 @@ async fn begin(server: &Rc<Server>, body: Bytes) -> Result<(Exchange, ChatReques
     server.metrics.borrow_mut().ignored += request.ignored as u64;
     // Renders and grammars take up to milliseconds: other streams must not wait.
     let model = Arc::clone(&server.model);
-    // Recorded outputs cannot be constrained: the answer says so.
+    // Recorded outputs cannot be constrained, which the answer reports.
     let may_go_free = options.allows_unconstrained || options.replay.is_some();
     let prepared = tokio::task::spawn_blocking(move || {
         let prepared = model.prepare(&request, engine, may_go_free);
@@ -284,22 +284,22 @@ impl Exchange {
             self.timer.as_mut().reset((self.read_at + limit).into());
         }
         let Self { links, timer, cut, read_at, .. } = self;
-        let mut news = Vec::new();
+        let mut new = Vec::new();
         let mut has_read = false;
         let result = poll_fn(|context| {
             for link in links.iter_mut().filter(|link| !link.is_over) {
                 let result = match link.incomplete.poll_bytes(context) {
                     Poll::Pending => continue,
-                    Poll::Ready(Some(Ok(bytes))) => link.replies.feed(&bytes, &mut news),
+                    Poll::Ready(Some(Ok(bytes))) => link.replies.feed(&bytes, &mut new),
                     Poll::Ready(end) => {
                         link.is_over = true;
-                        let last = link.replies.finish(&mut news);
+                        let last = link.replies.finish(&mut new);
                         if let Some(Err(_)) = end { Err("the connection to the engine broke".to_owned()) } else { last }
                     }
                 };
                 has_read = true;
-                link.is_over |= news.contains(&Reply::Done);
-                replies.append(&mut news);
+                link.is_over |= new.contains(&Reply::Done);
+                replies.append(&mut new);
                 if let Err(message) = result {
                     let is_closed = link.is_over;
                     link.is_over = true;
@@ -332,8 +332,8 @@ impl Exchange {
     fn take(&mut self, replies: Vec<Reply>) -> Result<(), Failed> {
         let after = milliseconds(self.read_at - self.began);
         for reply in replies {
-            let (choice, news) = match reply {
-                Reply::Choice(choice, news) => (choice, news),
+            let (choice, update) = match reply {
+                Reply::Choice(choice, update) => (choice, update),
                 Reply::Usage(usage) => {
                     self.usage = Some(usage);
                     continue;
@@ -348,7 +348,7 @@ impl Exchange {
                 false => whole.add(delta),
             };
             let failed = |message: String| Failed::new(Outcome::UpstreamError, 502, message);
-            match news {
+            match update {
                 Update::Text(text) => {
                     let text = stops.feed(&text);
                     self.server.metrics.borrow_mut().characters += text.chars().count() as u64;

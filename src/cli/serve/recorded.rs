@@ -27,7 +27,7 @@ pub struct Recorded {
 /// An output.
 #[derive(Debug, Default, PartialEq)]
 struct Output {
-    /// Its pieces, and when each came.
+    /// Its pieces, and when each arrived.
     pieces: Vec<(Duration, String)>,
     /// Whether the engine ended it at its limit.
     is_cut: bool,
@@ -103,7 +103,7 @@ fn event(value: &Value) -> String {
     format!("data: {value}\n\n")
 }
 
-/// The outputs of rows; or the line, counted from 1, and what is wrong with it.
+/// The outputs of rows, or the line (from 1) and the problem of the first invalid row.
 fn outputs(rows: &str) -> Result<Vec<Output>, (usize, String)> {
     let mut outputs = Vec::new();
     // The pieces of one output, each with the time since the one before.
@@ -149,7 +149,7 @@ fn pieces(row: &Value, text: &str) -> Vec<(Duration, String)> {
     pieces
 }
 
-/// An answer that is played.
+/// An answer being played.
 #[derive(Debug)]
 pub struct Playing {
     /// The remaining parts, and when each is due.

@@ -1,4 +1,4 @@
-//! What all connections share: the options, the model, the engine, the record and the counts.
+//! The state that all connections share: the options, the model, the engine, the record and the counts.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::serve::metrics::Metrics;
 use crate::serve::model::Model;
 
 pub struct Server {
-    /// The options as they were given; the name, the key and the origin that they mean follow.
+    /// The options of the command line.
     pub options: Serve,
     pub model_name: String,
     pub api_key: Option<String>,

@@ -10,7 +10,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// What connections to one host need.
+/// The settings of connections to one host.
 #[derive(Clone)]
 pub struct Tls {
     connector: TlsConnector,

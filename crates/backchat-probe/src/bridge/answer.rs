@@ -11,11 +11,11 @@ pub(super) struct Answer {
     pub message: Object,
     /// The text of the sample.
     pub text: String,
-    /// The markers that stopped it, if its last id is one of the ids that stop.
+    /// The text of its last id, if that is a stop id.
     pub asked_stop: Option<String>,
-    /// The added token at its end, if there is one.
+    /// The added token at its end, if any.
     pub last_marker: Option<String>,
-    /// Where it ends inside of reasoning or a call, if it does.
+    /// The field of reasoning or a call inside which it ends, if any.
     pub open: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Answer {
         })
     }
 
-    /// The message for renders: its calls have the ids that the results name, if the model wrote none.
+    /// The message for renders: calls without an id get the id that their result names.
     pub fn for_render(&self, new: &[Value]) -> Value {
         let mut message = self.message.clone();
         let mut ids = new.iter().filter_map(|message| message.get("tool_call_id").cloned());

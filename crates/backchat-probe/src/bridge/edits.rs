@@ -19,7 +19,7 @@ pub enum EditCause {
     Call,
     /// Another marker ended the turn.
     Stop,
-    /// The text is at another place.
+    /// The text has moved.
     Moved,
     /// Anything else.
     Other,
@@ -74,7 +74,7 @@ fn words(text: &str) -> Vec<&str> {
     runs(text, |c| if is_word(c) { Some(0) } else { c.is_whitespace().then_some(1) })
 }
 
-/// The edits that make the text of the ids the render; the prompt and the sample are the first bytes of it.
+/// The edits that turn the text of the ids into the render; the prompt and the sample end at `sampled_end`.
 pub(super) fn between(text: &str, render: &str, answer: &Answer, sampled_end: usize) -> Vec<Edit> {
     let found = differences(text, render);
     let removed: Vec<String> =

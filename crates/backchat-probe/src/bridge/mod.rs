@@ -53,7 +53,7 @@ pub struct Bridged {
     pub ids: Vec<u32>,
     /// Their text.
     pub text: String,
-    /// Where the template would write the history differently: applied to the text of all ids, they give its render.
+    /// Where the template would write the history differently. Applied to the text of all ids, they give its render.
     pub edits: Vec<Edit>,
     /// Whether the sample lacks the marker that ends its turn, so that the appended ids begin with it.
     pub closed: bool,
@@ -135,7 +135,7 @@ impl Bridge {
     fn ids_from(&self, render: &str, place: usize) -> Result<Vec<u32>, Refused> {
         let encoded = self.tokenizer.encode(render).map_err(refusal::not_encoded)?;
         let place = render.get(..place).unwrap_or(render).chars().count();
-        // A token that takes white space after the marker is the marker's.
+        // White space in the token of a marker belongs to the marker.
         let first = encoded.offsets.iter().position(|(start, _)| *start >= place).unwrap_or(encoded.ids.len());
         let before = encoded.offsets.get(..first).and_then(|before| before.iter().map(|(_, end)| *end).max());
         let is_marker = || {
@@ -149,7 +149,7 @@ impl Bridge {
         Ok(encoded.ids.get(first..).unwrap_or_default().to_vec())
     }
 
-    /// A text encoded and decoded again.
+    /// A text, encoded and decoded.
     fn in_tokens(&self, text: &str) -> Result<String, Refused> {
         let encoded = self.tokenizer.encode(text).map_err(refusal::not_encoded)?;
         Ok(Placed::new(self.tokenizer.tokens(), &encoded.ids).text)

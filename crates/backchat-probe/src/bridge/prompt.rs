@@ -46,12 +46,12 @@ pub(super) fn check(conversation: &Conversation<'_>) -> Result<(), Refused> {
     }
     let masked = chats::mask_with(&conversation.renderer, &conversation.context(sample.messages.to_vec(), true));
     let masked = masked.map_err(|error| Refused::new(Refusal::TemplateError, error.to_string()))?;
-    // The whole of a turn is the model's: its header, and what it wrote.
+    // A turn of the model consists of its header and the text that it wrote.
     let turns: Vec<(usize, usize)> =
         masked.headers.iter().zip(&masked.spans).map(|((start, _), (_, end))| (*start, *end)).collect();
     let is_own = |span: &Range<usize>| turns.iter().any(|(start, end)| span.start >= *start && span.end <= *end);
     let known = known_start(conversation, &prompt)?;
-    // Where the prompt has what a difference inserts, in its own characters.
+    // Differences are spans of the render; the shift converts them to positions in the prompt.
     let mut shift = 0_isize;
     let elsewhere = differences(&render, &prompt).into_iter().find(|(span, text)| {
         let length = text.chars().count();

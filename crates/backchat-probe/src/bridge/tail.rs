@@ -14,9 +14,9 @@ pub(super) struct Tail {
     pub render: String,
     /// Where it begins, in bytes.
     start: usize,
-    /// What comes after that value if no message follows.
+    /// The text after that value if no message follows.
     alone: String,
-    /// What comes after plain content if no message follows.
+    /// The text after plain content if no message follows.
     plain: String,
     /// The message, with its last texts replaced.
     twin: Value,
@@ -33,9 +33,9 @@ pub(super) struct Join {
 
 /// The end of a turn in the tail: its marker, if the template writes one.
 struct TurnEnd {
-    /// Before the marker.
+    /// The position before the marker.
     start: usize,
-    /// After it.
+    /// The position after it.
     end: usize,
     /// The markers that stop the model there.
     stops: Vec<String>,
@@ -60,7 +60,7 @@ impl Tail {
         let mut twin = message.clone();
         replace_texts(&mut twin, &needle);
         let mut found = None;
-        // Nothing of the message shows: then its content does.
+        // If no text of the message is rendered, its content is replaced as well.
         for replaces_content in [false, true] {
             if replaces_content && let Value::Object(twin) = &mut twin {
                 twin.insert("content", needle.as_str().into());
@@ -91,7 +91,7 @@ impl Tail {
         self.render.get(self.start..).unwrap_or_default()
     }
 
-    /// Every new message shows in the tail.
+    /// Checks that every new message is in the tail.
     fn check_new(&self, conversation: &Conversation<'_>, message: &Value, mut drawn: Needles) -> Result<(), Refused> {
         let needles: Vec<String> = conversation.sample.new_messages.iter().map(|_| drawn.next()).collect();
         let marked = conversation.sample.new_messages.iter().zip(&needles).map(|(new, needle)| with_text(new, needle));
@@ -113,7 +113,7 @@ impl Tail {
         }
     }
 
-    /// Where the appended text begins, by how the sample ends.
+    /// The start of the appended text, which depends on how the sample ends.
     pub fn join(&self, conversation: &Conversation<'_>, answer: &Answer) -> Result<Join, Refused> {
         let tokens = conversation.bridge.tokenizer.tokens();
         let turn = self.turn_end(conversation, tokens)?;
@@ -148,7 +148,7 @@ impl Tail {
         if answer.asked_stop.is_some() {
             return at(turn.end, false);
         }
-        // No stop was sampled: what the sample already has of the end stays.
+        // No stop was sampled: the part of the end that the sample already has stays.
         let own = self.tail().get(..turn.start).unwrap_or_default();
         let shared = overlap(&answer.text, own);
         let has_calls = answer.message.get("tool_calls").is_some_and(|calls| !calls.is_empty());
@@ -165,7 +165,7 @@ impl Tail {
         })
     }
 
-    /// What follows the turn if a message of this role comes next.
+    /// The text after the turn if a message of this role comes next.
     fn tail_before(&self, conversation: &Conversation<'_>, role: &str) -> Option<String> {
         let next = Value::from([
             ("role", role.into()),
@@ -202,7 +202,7 @@ impl Tail {
         } else if let Some(other) = first_marker(tokens, rest)
             && self.ends_turns(conversation, own, other)
         {
-            // History has a marker of its own.
+            // History has its own marker.
             stops.push(other.to_owned());
             end += other.len();
         }
@@ -210,7 +210,7 @@ impl Tail {
         Ok(TurnEnd { start, end, stops })
     }
 
-    /// Whether a marker follows the turn whatever role is next, as far as the template renders that.
+    /// Whether a marker follows the turn before every other role that the template renders.
     fn ends_turns(&self, conversation: &Conversation<'_>, own: &str, marker: &str) -> bool {
         let next = conversation.sample.new_messages.first().and_then(role_of);
         let others = ROLES.iter().filter(|role| next != Some(role));
@@ -245,7 +245,7 @@ fn replace_texts(message: &mut Value, needle: &str) {
     }
 }
 
-/// Replaces the texts inside a value; whether there were any.
+/// Replaces the texts inside a value; returns whether there were any.
 fn replace_leaves(value: &mut Value, needle: &str) -> bool {
     match value {
         Value::String(text) => {

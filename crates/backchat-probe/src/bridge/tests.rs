@@ -9,7 +9,7 @@ use backchat_core::json;
 const MARKERS: [&str; 8] = ["<user>", "<model>", "<tool>", "<end>", "<return>", "<call>", "</call>", "<think>"];
 const FIRST_MARKER: u32 = 256;
 
-/// Every character that these tests write, as byte-level tokenizers disguise it.
+/// A byte-level tokenizer with a token for each byte and each marker.
 fn tokenizer() -> Tokenizer {
     let disguised = |byte: u8| match byte {
         33..=126 | 161..=172 | 174..=255 => char::from(byte),
@@ -39,7 +39,7 @@ fn tokenizer() -> Tokenizer {
     Tokenizer::load(&json).unwrap()
 }
 
-/// Keeps reasoning in the last turn only, and writes one marker in history and another at the end of all.
+/// Keeps reasoning in the last turn only, and ends turns in history with another marker than the last one.
 const CHAT: &str = "{% for m in messages %}\
     {%- if m.role == 'assistant' %}<model>\
     {%- if m.thinking and loop.last %}<think>{{ m.thinking }}<think>{% endif %}{{ m.content }}\
@@ -49,7 +49,7 @@ const CHAT: &str = "{% for m in messages %}\
     {%- elif m.role == 'other' %}{{ raise_exception('no such role') }}{% endif %}{% endfor %}\
     {%- if add_generation_prompt %}<model>{% endif %}";
 
-/// Has no end of turns: the next header is one.
+/// Has no end-of-turn marker: the next header ends a turn.
 const HEADERS: &str = "{% for m in messages %}<{{ {'assistant': 'model'}[m.role] or m.role }}>{{ m.content }}{% endfor %}\
      {% if add_generation_prompt %}<model>{% endif %}";
 
@@ -108,7 +108,7 @@ fn appended_ids_continue_the_sample() {
     let respelled = r#"<call>{"name":"f","arguments":{"a":1}}</call>"#;
     for (chat, sampled, new, wanted, closed, whys) in [
         (CHAT, "Yes.<end>", USER, "<user>And?<end><model>", false, &[][..]),
-        // The marker of history is another one.
+        // History has another marker.
         (CHAT, "Yes.<return>", USER, "<user>And?<end><model>", false, &["stop"]),
         // No marker was sampled.
         (CHAT, "Yes.", USER, "<end><user>And?<end><model>", true, &[]),

@@ -47,13 +47,13 @@ struct Builder<'b> {
     tool_list: Option<Vec<Value>>,
     /// The argument that waits for its value.
     key: Option<String>,
-    /// Names and ids that were repeated right before: they assign a result to its call.
+    /// Names and ids that were just repeated: they assign a result to its call.
     echoes: Vec<(Kind, String)>,
     /// The parameter that a description is about.
     parameter: Option<String>,
     /// Descriptions that wait for the name of the tool or parameter they describe.
     descriptions: Vec<(Kind, String)>,
-    /// The earlier message that the text under way belongs to, instead of the last one.
+    /// The earlier message that the current text belongs to, instead of the last one.
     into: Option<usize>,
 }
 
@@ -294,7 +294,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Gives the tool or parameter that was just named the description that came before it.
+    /// Adds the description that came before the name of a tool or parameter.
     fn describe(&mut self, kind: Kind) {
         if let Some(at) = self.descriptions.iter().position(|(waiting, _)| *waiting == kind) {
             let (_, text) = self.descriptions.remove(at);
@@ -307,7 +307,7 @@ impl Builder<'_> {
             return;
         };
         if kind == Kind::ToolDescription {
-            // The order of keys is the usual one: templates may print the definition as a whole.
+            // Keys are in the usual order: templates may print the whole definition.
             let parameters = function.shift_remove("parameters");
             function.insert("description", text.into());
             function.extend(parameters.map(|parameters| ("parameters".to_owned(), parameters)));
@@ -339,7 +339,7 @@ impl Builder<'_> {
     }
 }
 
-/// Gives every message content, and calls their arguments, in the form that the template takes.
+/// Adds missing content to messages, and writes arguments in the form that the template takes.
 pub(crate) fn fill(messages: &mut [Value], shape: RequestShape) {
     let absent = shape.absent_content().unwrap_or_default();
     for message in messages {
@@ -355,7 +355,7 @@ pub(crate) fn fill(messages: &mut [Value], shape: RequestShape) {
     }
 }
 
-/// Gives calls and results ids of their own, in the order they come, so that a template can find the call of a result.
+/// Adds ids to calls and results in order, so that a template can find the call of a result.
 pub(crate) fn link_results(messages: &mut [Value]) {
     let mut waiting: std::collections::VecDeque<(Value, Value)> = std::collections::VecDeque::new();
     let mut next = 0;
@@ -379,7 +379,7 @@ pub(crate) fn link_results(messages: &mut [Value]) {
     }
 }
 
-/// The value of a text that has the brackets of JSON. One that is not JSON is null, and does not render back.
+/// The JSON value of a text; null if it is not JSON, which does not render back.
 fn read_or_null(text: &str) -> Value {
     json::read(text).unwrap_or(Value::Null)
 }

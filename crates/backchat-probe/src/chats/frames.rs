@@ -27,7 +27,7 @@ pub(crate) enum Step {
     Call,
     /// With another message.
     Message,
-    /// With the rest of an earlier message: the texts in between belong to later ones.
+    /// Back in an earlier message: the texts in between belong to later ones.
     Back,
 }
 
@@ -46,9 +46,9 @@ pub(crate) enum Spelling {
     Plain,
     /// Inside a JSON string.
     Json,
-    /// Inside a JSON string that is inside another.
+    /// Inside a JSON string inside another.
     JsonTwice,
-    /// With the entities of markup.
+    /// With markup entities.
     Markup,
 }
 
@@ -100,7 +100,7 @@ const SHAPES: &[&str] = &[
 /// Shapes to render with tools of every kind.
 const TOOL_SHAPES: &[&str] = &["U", "SU", "UA", "UC", "UCT"];
 
-/// Every conversation to learn from: its shape, its tools, and whether a generation prompt follows.
+/// All conversations to learn from: the shape, the tools, and whether a generation prompt follows.
 pub(super) fn lessons(form: &Form) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     let thinks = form.reasoning.is_some();
     let offered = ["", "aa"].into_iter().map(|tools| (tools, SHAPES));
@@ -145,8 +145,8 @@ impl Frames {
         Learner { renderer, variables }.form()
     }
 
-    /// The same, with all definitions of tools as one opaque text between known literals. `None` if renders show no
-    /// tools, or nothing that separates them.
+    /// The frames with all tool definitions as one opaque text between known literals. `None` if renders show no tools,
+    /// or nothing that separates them from other text.
     pub fn with_tools_unread(&self) -> Option<Self> {
         let unread = State { kind: Kind::ToolsText, echo: false };
         let is_tool = |state: State| state.kind.defines_tools();
@@ -193,7 +193,7 @@ impl Frames {
         }
     }
 
-    /// The text of a slot as the message had it.
+    /// The decoded text of a slot, as in the message.
     pub fn decode(&self, kind: Kind, text: &str) -> String {
         self.spellings.get(&kind).copied().unwrap_or(Spelling::Plain).decode(text)
     }
@@ -324,7 +324,7 @@ pub(super) fn steps(script: &Script, slots: &[Slot], text: &str, prompt: bool) -
     found
 }
 
-/// The texts of a render, JSON values that hold several as one.
+/// The texts of a render; a JSON value that contains several counts as one.
 pub(super) fn slots(script: &Script, text: &str) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();
     let mut seen: HashSet<usize> = HashSet::new();
@@ -342,7 +342,7 @@ pub(super) fn slots(script: &Script, text: &str) -> Vec<Slot> {
             _ => None,
         };
         let (kind, (start, end)) = whole.unwrap_or((label.kind, (start, end)));
-        // Tools are one thing, wherever in the conversation they are written.
+        // Tools do not belong to a message, wherever they are written.
         let message = if label.kind.defines_tools() { usize::MAX } else { label.message };
         slots.push(Slot { state: State { kind, echo }, message, call: label.call, start, end });
     }

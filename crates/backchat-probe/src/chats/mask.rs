@@ -66,7 +66,7 @@ pub struct Masked {
     pub text: String,
     /// The assistant's text, one span for each of its messages, in code points.
     pub spans: Vec<(usize, usize)>,
-    /// The template's text between the text before a span and the span, one for each span, in code points.
+    /// The template's text before each span, from the end of the last text before it, in code points.
     pub headers: Vec<(usize, usize)>,
     /// The parts inside the spans.
     pub parts: Vec<PartSpan>,
@@ -76,7 +76,7 @@ pub struct Masked {
     pub problems: Vec<String>,
 }
 
-/// How many texts may turn out to be rewritten before the conversation is abandoned.
+/// How many rewritten texts are located one by one before all texts are.
 const MOST_KEPT: usize = 12;
 
 /// Renders a conversation and finds the assistant's text.
@@ -87,7 +87,7 @@ pub fn mask(template: &ChatTemplate, context: &Object, options: &RenderOptions) 
     mask_with(&Renderer::new(template, options.clone()), context)
 }
 
-/// The same for one of many conversations with a template.
+/// [`mask`] with a renderer that many conversations share.
 pub(crate) fn mask_with(renderer: &Renderer<'_>, context: &Object) -> Result<Masked, RenderError> {
     let rendered = Rc::unwrap_or_clone(renderer.render(context).map_err(Rc::unwrap_or_clone)?);
     // Without messages the assistant wrote nothing.
@@ -177,7 +177,8 @@ impl<'w> Work<'w> {
         self.renderer.text(&context)
     }
 
-    /// Finds the texts in the real render. One that the template rewrites keeps its text, and is located separately.
+    /// Finds the texts in the real render. A text that the template rewrites is not replaced, and is located
+    /// separately.
     fn align(&mut self) {
         let real = self.real;
         let mut kept: Vec<usize> = Vec::new();
@@ -193,7 +194,7 @@ impl<'w> Work<'w> {
                 }
                 Err(Some(text)) if kept.len() < MOST_KEPT && !kept.contains(&text) => kept.push(text),
                 Err(_) => {
-                    // Only one text at a time can be found.
+                    // Texts can only be located one at a time.
                     kept = (0..self.texts.len()).collect();
                     (self.replaced, self.texts) = substitute(self.messages, &mut Needles::new(real), &kept);
                     self.hits = Vec::new();
@@ -268,8 +269,8 @@ impl<'w> Work<'w> {
         let opening = render.get(..first.0)?;
         let between = render.get(answer.1..second.0)?;
         let mut header = Segmentation::Words.shared_end(between, opening);
-        // A system turn before the user's ends like any turn: the render's first marker opens one, or else the turn's
-        // end is no part of the header.
+        // A system turn before the user's ends like any turn. The header begins at the render's first marker, or else
+        // after the turn's end.
         match first_marker(self.without_bos(opening)).and_then(|marker| header.find(marker)) {
             Some(at) => header = slice(header, at..),
             None => {
@@ -330,8 +331,8 @@ impl<'w> Work<'w> {
         bos.and_then(|bos| render.strip_prefix(bos)).unwrap_or(render)
     }
 
-    /// The spans of one answer, in bytes of the real render, with their parts: several if the template writes a result in
-    /// between.
+    /// The spans of one answer, in bytes of the real render, with their parts: several if the template writes a result
+    /// in between.
     fn turn(&self, index: usize) -> Vec<((usize, usize), Vec<PartSpan>)> {
         let mut runs: Vec<Vec<&Hit>> = vec![Vec::new()];
         let mut known: Vec<usize> = Vec::new();
@@ -339,7 +340,7 @@ impl<'w> Work<'w> {
             if self.message_of(hit) != Some(index) {
                 runs.push(Vec::new());
             } else if !known.contains(&hit.text) {
-                // Markers, and the result of a call, may repeat its name.
+                // Markers and the result of a call may repeat its name.
                 known.push(hit.text);
                 runs.last_mut().into_iter().for_each(|run| run.push(hit));
             }
@@ -375,7 +376,7 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// The text after this one in a render, if it is the last text in it.
+    /// The text after `last` in a render, if that is its last text.
     fn tail<'r>(&self, render: &'r str, last: Option<&Hit>) -> Option<&'r str> {
         let Some(last) = last else { return Some(render) };
         let text = self.texts.get(last.text)?;
@@ -387,16 +388,15 @@ impl<'w> Work<'w> {
         self.needles.find(tail).is_empty().then_some(tail)
     }
 
-    /// The number of the first message after this one with a text after it: a message inside this gap does not affect
-    /// the turn's end.
+    /// The index of the first later message with a text: messages without one do not affect the turn's end.
     fn next_message(&self, hit: &Hit) -> usize {
         let own = self.message_of(hit);
         let mut later = self.hits.iter().filter(|later| later.real.0 >= hit.real.1);
         later.find_map(|later| self.message_of(later).filter(|next| Some(*next) > own)).unwrap_or(self.messages.len())
     }
 
-    /// How a turn continues after its last text: a marker that closes a call may repeat its name. So may the header of
-    /// a result, if there is one.
+    /// The end of a turn after its last text. The marker that closes a call may repeat its name, and so may the header
+    /// of a result.
     fn closing<'h>(&'h self, last: &'h Hit) -> Closing<'h> {
         let earlier = self.replaced.get(..self.next_message(last));
         let alone = earlier.and_then(|messages| self.render_with(messages, Some(false)));
@@ -439,10 +439,10 @@ impl<'w> Work<'w> {
     }
 
     /// The stop of this text, if another render ends the same turn with another one: some templates write one stop in
-    /// history and another at the end of all, and some close a part of the turn that history drops.
+    /// history and another at the end, and some close a part of the turn that history drops.
     fn other_stop<'s>(&self, text: &'s str, other: &str) -> Option<&'s str> {
         let (own, other) = (leading_marker(text)?, leading_marker(other)?);
-        // The marker that opens a turn is not a stop, and needs none before it.
+        // A marker that opens a turn is not a stop, and may follow a turn without one.
         let opens = |marker: &str| {
             self.turn_marker.as_deref() == Some(marker)
                 || self.prompt.as_deref().is_some_and(|prompt| prompt.contains(marker))
@@ -488,10 +488,10 @@ impl<'w> Work<'w> {
                     let begins = at.checked_sub(1).and_then(|before| own.get(before)).and_then(|hit| part_of(hit))
                         != Some(MessagePart::Call(call));
                     if begins {
-                        // Texts that overlap have nothing between them.
+                        // Overlapping texts have no gap between them.
                         let gap = slice(self.real, end_of_texts.min(hit.real.0)..hit.real.0);
                         let open = match opening {
-                            // Between two calls the first one's close comes before the second one's open.
+                            // Between two calls, the close of the first comes before the open of the second.
                             Some(first) => common_end(first, gap),
                             None => gap,
                         };
@@ -541,7 +541,8 @@ impl<'w> Work<'w> {
     }
 }
 
-/// How much of a generation prompt a text begins with: some templates write it in history and not after a result.
+/// The length of the start of a generation prompt that a text begins with: some templates write it in history, but not
+/// after a result.
 fn header_length(text: &str, prompt: &str) -> usize {
     let shared = common_start(text, prompt);
     let whole = first_marker(prompt).is_some_and(|marker| shared.starts_with(marker));
@@ -555,14 +556,14 @@ fn first_marker(render: &str) -> Option<&str> {
     render.get(open..=open + length)
 }
 
-/// The marker that a text begins with, and the white space before it.
+/// The marker that a text begins with, including white space before it.
 fn leading_marker(text: &str) -> Option<&str> {
     let blank = text.len() - text.trim_start().len();
     let marker = first_marker(text).filter(|marker| slice(text, blank..).starts_with(marker))?;
     text.get(..blank + marker.len())
 }
 
-/// A text without the beginning of a header at its end.
+/// A text without the start of a header at its end.
 fn without_header<'s>(stop: &'s str, header: &str) -> &'s str {
     let longest = header.char_indices().map(|(at, character)| at + character.len_utf8());
     let overlap = longest.filter(|length| *length > 1 && *length <= stop.len());

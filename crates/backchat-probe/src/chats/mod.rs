@@ -1,4 +1,4 @@
-//! Rendered chats: which characters the assistant wrote, and the way back from the text to the messages.
+//! Rendered chats: which characters the assistant wrote, and parsing a render back into its messages.
 
 mod assemble;
 mod chat;
@@ -27,7 +27,7 @@ pub use mask::{Masked, Part, PartSpan, mask};
 pub use token_mask::{MaskPart, MaskRule, NotTheRender, TokenMask};
 pub use unrender::{Unrenderer, unrender};
 
-/// Says that the renders of a template teach nothing, and the error of the template if it has one.
+/// The error for a template that renders no answer, with the template's own error if it raises one.
 fn no_answer(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> String {
     let error = Prober::with_options(template, variables, options.clone()).refuses_answers();
     let reason = error.map(|error| format!(": {error}")).unwrap_or_default();

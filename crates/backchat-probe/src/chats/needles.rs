@@ -12,7 +12,7 @@ use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 use backchat_core::python;
 
-/// The part of a message that a text is.
+/// The part of a message that a text belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessagePart {
     Content,
@@ -39,7 +39,7 @@ pub(crate) struct Hit {
     pub real: (usize, usize),
 }
 
-/// Replaces the texts of a conversation, except those in `kept`, which are numbered in the same way.
+/// Replaces the texts of a conversation, except those in `kept`, which are numbered all the same.
 pub(crate) fn substitute(messages: &[Value], needles: &mut Needles, kept: &[usize]) -> (Vec<Value>, Vec<Text>) {
     let mut work = Substitution { needles, kept, texts: Vec::new(), message: 0, answers: false };
     let replaced = messages.iter().enumerate().map(|(index, message)| work.message(index, message)).collect();
@@ -74,7 +74,7 @@ impl Substitution<'_> {
         Value::Object(replaced)
     }
 
-    /// One needle for all keys that hold the same thought.
+    /// Replaces equal reasoning under several keys by one needle.
     fn reasoning(&mut self, message: &mut Object) {
         let mut known: Vec<(String, Value)> = Vec::new();
         for key in REASONING_KEYS {
@@ -129,7 +129,7 @@ impl Substitution<'_> {
         }
     }
 
-    /// Every string inside a value.
+    /// Replaces every string inside a value.
     fn value(&mut self, value: &Value, part: MessagePart) -> Value {
         match value {
             Value::String(text) => self.text(text, part),
@@ -141,7 +141,7 @@ impl Substitution<'_> {
         }
     }
 
-    /// Every string inside JSON text that is not a key; not a byte around them changes.
+    /// Replaces every string inside JSON text that is not a key, and no other byte.
     fn json_text(&mut self, text: &str, part: MessagePart) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -165,7 +165,7 @@ impl Substitution<'_> {
         self.replaced(text, part).into()
     }
 
-    /// A text's needle. Text without letters or digits stays: templates treat blank text as absent.
+    /// The needle of a text. Blank text stays, because templates treat it as absent.
     fn replaced(&mut self, text: &str, part: MessagePart) -> String {
         if text.trim().is_empty() {
             return text.to_owned();
@@ -193,7 +193,7 @@ fn string_length(text: &str) -> Option<usize> {
     None
 }
 
-/// Finds every text in the real render, or names the first text that it cannot locate.
+/// Finds every text in the real render, or returns the first one that it cannot locate.
 pub(crate) fn align(
     needle_render: &str,
     real: &str,
@@ -234,7 +234,7 @@ pub(crate) fn align(
     Ok(hits)
 }
 
-/// The ways a template may spell a text: as it is, trimmed, or inside a quoted or escaped string.
+/// The ways in which a template may spell a text: unchanged, trimmed, or inside a quoted or escaped string.
 fn spellings(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     for shape in [text, text.trim(), text.trim_start(), text.trim_end(), text.trim_matches('\n')] {

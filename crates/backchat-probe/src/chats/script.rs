@@ -20,12 +20,12 @@ pub(crate) enum Kind {
     Id,
     /// All arguments of a call as one JSON object.
     Arguments,
-    /// The same as a JSON string that holds the object.
+    /// The same as a JSON string that contains the object.
     ArgumentsText,
     Key,
     /// An argument that is a string.
     Value,
-    /// An argument that is something else.
+    /// An argument of another type.
     Literal,
     Result,
     ToolName,
@@ -114,9 +114,9 @@ pub(crate) fn literal(index: usize) -> usize {
 impl Script {
     /// A conversation from one letter for each message, with tools from one letter for each.
     ///
-    /// S, U, A, T are the roles; R answers after reasoning, C calls, c says something and calls, r thinks and calls, q
-    /// does all three; D and d call twice, V three times; E, F, G, N call with a number, a text and a number, a number
-    /// and a text, nothing. X, Y and Z call twice, the first, the second or both times as F does.
+    /// S, U, A, T are the roles; R answers after reasoning, C calls, c answers and calls, r reasons and calls, q does
+    /// all three; D and d call twice, V three times; E, F, G, N call with a number, a text and a number, a number and a
+    /// text, no arguments. X, Y and Z call twice; the first call, the second or both have the arguments of F.
     pub fn new(shape: &str, tools: &str, form: &Form, suffix: &'static str) -> Self {
         let mut script =
             Self { messages: Vec::new(), tools: Value::Null, labels: Vec::new(), needles: Needles::new(""), suffix };

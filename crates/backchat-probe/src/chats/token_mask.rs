@@ -175,7 +175,7 @@ fn overlapping(spans: &[(usize, usize)], offsets: &[(usize, usize)]) -> Vec<bool
     offsets.iter().map(is_in).collect()
 }
 
-/// Whether transformers marks each token. Of a character on several tokens it knows the first, and it stops at a span
+/// Whether transformers marks each token. If a character is on several tokens, it uses the first; it stops at a span
 /// whose first character has no token.
 fn reference(spans: &[(usize, usize)], offsets: &[(usize, usize)]) -> Vec<bool> {
     // The first token of each character.

@@ -1,4 +1,4 @@
-//! The way back from a rendered chat to its messages, proved by rendering them again.
+//! Parses a rendered chat back into its messages, proved by rendering them again.
 
 use std::borrow::Borrow;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ use backchat_core::text::{common_start, slice};
 
 /// How many readings of a text are rendered again before the best one is returned without proof.
 const MOST_PROOFS: usize = 24;
-/// How many values of switches are tried on a text that does not render back without.
+/// How many values of switches are tried on a text that does not render back without them.
 const MOST_SETTINGS: usize = 12;
 /// How many frames are followed to find the position at which a text stops being a render.
 const MOST_STEPS: usize = 200;
@@ -63,8 +63,8 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
 
     /// Reads a rendered chat back.
     ///
-    /// It costs time linear in the text, and a few renders. A text that does not render back under the variables given
-    /// is also read under each value of the template's switches.
+    /// The cost is linear in the text, plus a few renders. A text that does not render back with the given variables is
+    /// also read with each value of the template's switches.
     pub fn unrender(&self, text: &str) -> Result<Chat, NotRendered> {
         let renderer = self.renderer();
         let none = Object::new();
@@ -106,7 +106,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         let (first, rest) = chat.messages.split_first()?;
         let is_system = ["system", "developer"].map(Some).contains(&role_of(first));
         let leads = is_system && !rest.is_empty();
-        // The tools were unread, or are the whole of the first message, or a part of it.
+        // The tools were unread, or are the first message, or a part of it.
         let ways = [
             (!chat.exact || chat.tools.is_some(), chat.messages.as_slice(), None, 0),
             (leads, rest, None, 1),
@@ -142,7 +142,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         best.map(|(_, chat)| chat)
     }
 
-    /// The frames under each value of the template's switches, if they differ from those without it.
+    /// The frames for each value of the template's switches that changes them.
     fn switched(&self) -> &[(Object, Frames)] {
         self.switched.get_or_init(|| {
             let renderer = self.renderer();
@@ -185,7 +185,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         let plain = Chat { variables: setting.clone(), ..assemble(frames, reading, text) };
         let variables = self.with(setting);
         let calls = plain.messages.iter().any(|message| message.get("tool_calls").is_some());
-        // Properties that a call does not show may still decide how the template writes it: whether its content is
+        // Two properties that a render does not show may change how the template writes a call: whether its content is
         // null, and which result answers it.
         let shape = frames.form.shape;
         let other = if shape.absent == Absent::Null { Absent::Empty } else { Absent::Null };
@@ -207,7 +207,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             };
             chat.differs_at = (!chat.exact).then(|| text.get(..agreed).map_or(0, |agreed| agreed.chars().count()));
             let exact = chat.exact;
-            // Of two readings that both render back, the one with the more usual order of roles.
+            // Of two readings that render back, the one with the more usual order of roles wins.
             let odd = unusual(&chat.messages).len();
             let score = if exact { usize::MAX - odd } else { agreed };
             if best.as_ref().is_none_or(|(before, _)| score > *before) {
@@ -220,7 +220,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         false
     }
 
-    /// Messages from outside whose text holds the template's own text between messages.
+    /// Messages, except the assistant's, whose text contains the template's own text between messages.
     fn holding_markers(&self, messages: &[Value]) -> Vec<Ambiguity> {
         let is_marker = |gap: &&str| gap.len() >= 4 && gap.starts_with(|first: char| first.is_ascii_punctuation());
         let mut markers: Vec<&str> = Vec::new();
@@ -246,7 +246,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         let begins = self.frames.frames.iter().filter(|frame| frame.from.kind == Kind::Begin);
         let Some(mut frame) = begins.max_by_key(|frame| {
             let agreed = common_start(text, &frame.gap).len();
-            // Of those that agree as far, one that is found whole.
+            // Of those with the same agreement, a complete one wins.
             (agreed, agreed == frame.gap.len())
         }) else {
             let message = super::no_answer(self.template.borrow(), &self.variables, &self.options);
@@ -289,7 +289,7 @@ fn is_exact(read: &Option<Chat>) -> bool {
     read.as_ref().is_some_and(|chat| chat.exact)
 }
 
-/// Messages in an unusual order: they may come from the text of the message before.
+/// Messages in an unusual order: the text of the message before may have injected them.
 fn unusual(messages: &[Value]) -> Vec<Ambiguity> {
     let role = |at: usize| messages.get(at).and_then(role_of);
     let reason = |at: usize| {

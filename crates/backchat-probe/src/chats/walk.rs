@@ -8,7 +8,7 @@ use super::frames::{Frame, Frames, State};
 use super::script::Kind;
 use backchat_core::json;
 
-/// The cost of a text that contains a marker which could have ended it.
+/// The cost of each marker inside a text that could have ended it.
 const PASSED_MARKER: i64 = 4;
 /// The cost of a frame without visible text: any blank line could be one.
 const BLANK_FRAME: i64 = 2;
@@ -79,8 +79,8 @@ impl<'w> Walk<'w> {
             begins: Vec::new(),
         };
         let mut found = walk.occurrences();
-        // Of equal frames, one that leads to JSON and one that goes on with the same message come last, and so first
-        // in the choice.
+        // Of equal frames, those that lead to JSON or continue the same message are added last, and so are chosen
+        // first.
         let is_json = |item: &PlacedFrame| walk.frames.get(item.frame).is_some_and(|frame| frame.to.kind.is_json());
         found.sort_by_key(|item| {
             (std::cmp::Reverse(item.start), item.end, is_json(item), std::cmp::Reverse(item.frame))
@@ -192,12 +192,12 @@ impl<'w> Walk<'w> {
         list.split_at(count).0
     }
 
-    /// The best frame that leaves a state at or after a place, and the cost of the way through it.
+    /// The best frame that leaves a state at or after a place, and the cost of the path through it.
     fn from(&self, state: State, place: usize) -> Option<(usize, i64)> {
         let paid = |index: usize| self.key(state, index) + PASSED_MARKER * self.markers_from(state, place);
         let at_once = self.at(state, place).map(|index| (index, paid(index) + EMPTY));
         let later = self.leaving(state, place + 1).last().map(|(_, best)| (*best, paid(*best)));
-        // The longest of the frames at the place comes first, and a text that is not empty before one that is.
+        // Of frames at the place, the longest comes first; a non-empty text comes before an empty one.
         later.into_iter().chain(at_once).min_by_key(|(_, cost)| *cost)
     }
 
@@ -247,7 +247,7 @@ impl<'w> Walk<'w> {
         self.rank(&mut begins);
         let mut found: Vec<Vec<usize>> = begins.iter().take(4).map(|begin| self.follow(vec![*begin])).collect();
         let Some(best) = found.first().cloned() else { return Vec::new() };
-        // The least clear choices are tried first: those near the end change the least.
+        // Choices near the end are tried first: they change the least.
         for at in (0..best.len()).rev() {
             if found.len() >= most {
                 break;

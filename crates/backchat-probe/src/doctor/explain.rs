@@ -122,7 +122,7 @@ pub fn explain(fact: &Fact, template: &ChatTemplate, options: &Options) -> Strin
     out
 }
 
-/// The position at which a render stops being a prefix of the longer one, whose text that is, and how to avoid it.
+/// Where a render stops being a prefix of the longer one, which turn that is in, and how to avoid it.
 pub fn departure(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
     if !fact.name.starts_with("prefix_") || fact.value != Value::Bool(false) {
         return None;

@@ -7,7 +7,7 @@ use crate::probe::{REASONING_KEYS, RequestShape, needle, said, text_part};
 use backchat_core::json::Value;
 use backchat_core::text::common_start;
 
-/// How many variables are varied at most, in the order in which the template looks them up: each takes several renders.
+/// How many variables are varied, in the order in which the template looks them up: each takes several renders.
 const MOST_VARIABLES: usize = 64;
 
 /// The treatment of one part of the input.
@@ -37,7 +37,7 @@ impl Fate {
     }
 }
 
-/// The treatment of an input, from the renders of every way to pass it; the first that shows it ends the search.
+/// The treatment of an input, from renders that pass it in different ways. The first one that shows it decides.
 fn fate(outcomes: impl IntoIterator<Item = Outcome>, shown: impl Fn(&str) -> bool) -> Fate {
     let mut fate = Fate::Refused;
     for outcome in outcomes {
@@ -55,12 +55,12 @@ fn shows_call(text: &str) -> bool {
     text.contains(needle::KEYS[0]) && text.contains(needle::VALUES[0])
 }
 
-/// Everything that is known about the template so far. Later facts depend on earlier ones.
+/// The facts about the template so far. Later facts depend on earlier ones.
 struct Examination<'t> {
     probe: Probe<'t>,
     facts: Vec<Fact>,
     tools: Value,
-    /// The forms of arguments that show a call, in the order of trying.
+    /// The forms of arguments that show a call, in the order in which they were tried.
     arguments: Vec<RequestShape>,
     reasoning: Vec<&'static str>,
 }
@@ -167,7 +167,7 @@ impl Examination<'_> {
         chats.collect()
     }
 
-    /// How the first of these conversations that is rendered treats an input.
+    /// How these conversations treat an input.
     fn fate_in(&self, chats: &[Chat], shown: impl Fn(&str) -> bool) -> Fate {
         fate(chats.iter().map(|chat| self.probe.render(chat)), shown)
     }

@@ -1,7 +1,8 @@
 //! The facts about a chat template: what it accepts, drops and refuses, and how its renders behave. Every answer comes
 //! from renders that differ in one thing.
 //!
-//! [`examine`] renders a fixed set of conversations in which every text is a needle and returns the facts, each with the renders that decided it. Messages are passed unchanged: nothing is filled in, and no key is copied to another.
+//! [`examine`] renders a fixed set of conversations in which every text is a needle, and returns the facts, each with
+//! the renders that decided it. Messages are passed unchanged: nothing is filled in, and no key is copied to another.
 
 mod explain;
 mod facts;
@@ -52,7 +53,7 @@ pub struct Fact {
     pub name: &'static str,
     /// Its value: a word, a bool, a text, a list, or null if it does not apply.
     pub value: Value,
-    /// The renders that decided it, in the order of asking.
+    /// The renders that decided it, in order.
     pub evidence: Vec<Rc<Exhibit>>,
 }
 
@@ -91,7 +92,7 @@ impl Report {
 
 /// Examines a template.
 ///
-/// It renders about a hundred conversations and stops after a few seconds in any case.
+/// It renders about a hundred conversations, and stops after at most a few seconds.
 pub fn examine(template: &ChatTemplate, options: &Options) -> Report {
     let probe = probe::Probe::new(template, options);
     let facts = facts::find(&probe);

@@ -71,7 +71,7 @@ pub struct Exhibit {
 pub(crate) struct Probe<'t> {
     renderer: Renderer<'t>,
     variables: &'t Object,
-    /// Whether text content is given in parts first: the template shows it in no other way.
+    /// Whether text content is passed in parts first, because the template shows it in no other way.
     parts_first: bool,
     exhibits: Rc<Exhibits>,
 }
@@ -95,7 +95,7 @@ impl<'t> Probe<'t> {
         }
     }
 
-    /// One that gives text content in parts first.
+    /// A probe that passes text content in parts first.
     pub fn giving_parts_first(&self) -> Self {
         Self { parts_first: true, ..self.clone() }
     }
@@ -104,7 +104,7 @@ impl<'t> Probe<'t> {
         self.renderer.template()
     }
 
-    /// The text that ends a sequence, if one was given.
+    /// The EOS token, if one was given.
     pub fn eos_token(&self) -> Option<&str> {
         self.variables.get("eos_token").and_then(Value::as_str)
     }
@@ -124,12 +124,12 @@ impl<'t> Probe<'t> {
         std::mem::take(&mut self.exhibits.seen.borrow_mut())
     }
 
-    /// Renders with text content as text; if that raises, in parts; the other way around if only parts are shown.
+    /// Renders text content as text, or in parts if that raises; the other way around if only parts are shown.
     pub fn render(&self, chat: &Chat) -> Outcome {
         self.in_either_form(chat, |chat| self.exactly(chat))
     }
 
-    /// A render and what the template's own generation blocks wrote in it, in code points.
+    /// A render and the spans of the template's own generation blocks, in code points.
     pub fn spans(&self, chat: &Chat) -> Result<(String, Vec<(usize, usize)>), RenderError> {
         let rendered = self.in_either_form(chat, |chat| self.renderer.render(&self.context(chat)));
         let rendered = Rc::unwrap_or_clone(rendered.map_err(Rc::unwrap_or_clone)?);
@@ -161,7 +161,8 @@ impl<'t> Probe<'t> {
         exhibit.outcome.clone()
     }
 
-    /// The whole context: what transformers always gives, what the user gave, what the conversation sets.
+    /// The whole context: the variables that transformers always passes, those of the user, and those of the
+    /// conversation.
     fn context(&self, chat: &Chat) -> Object {
         let mut variables = self.variables.clone();
         variables.extend(chat.variables.iter().map(|(name, value)| (name, value.clone())));

@@ -1,5 +1,5 @@
-//! Recovers definitions of tools from any rendered form: they are assembled piece by piece, each text a needle, and the
-//! piece whose render explains most of the text is kept. Nothing is kept unless it renders back.
+//! Recovers tool definitions from any rendered format. They are assembled piece by piece with needles for texts; at
+//! each step, the piece whose render explains most of the text is kept. A result is returned only if it renders back.
 
 mod pattern;
 mod shape;
@@ -24,7 +24,7 @@ pub(super) struct Rendered<'r> {
     /// Whether it may end before the render does.
     pub is_open: bool,
     pub messages: &'r [Value],
-    /// The message whose content may hold the tools besides its own text.
+    /// The message whose content may contain the tools in addition to its own text.
     pub unsure: Option<usize>,
 }
 
@@ -66,8 +66,8 @@ impl Search<'_> {
         usize::from(self.rendered.unsure.is_some())
     }
 
-    /// The tools that explain most of the text, if they explain more than `least`. They do not count before the name of
-    /// the first one is found.
+    /// The tools that explain most of the text, if they explain more than `least` and the name of the first one is
+    /// found.
     fn best(&mut self, all: Vec<Vec<Tool>>, reach: Reach, least: i64) -> Option<(Vec<Tool>, Match)> {
         let mut best: Option<(Vec<Tool>, Match)> = None;
         for tools in all {
@@ -104,8 +104,8 @@ impl Search<'_> {
         Some(Pattern::new(&rendered, &needles, &slots, reach)?.follow(self.rendered.text))
     }
 
-    /// The tools with the texts that were found, if they render to the text; the texts are as they are written, or as
-    /// they are spelled inside a JSON string.
+    /// The tools with the texts that were found, if they render to the text. The texts are either plain, or encoded as
+    /// inside a JSON string.
     fn proved(&self, tools: &[Tool], found: &Match) -> Option<Defined> {
         let text = self.rendered.text;
         let as_written = |text: &str| text.to_owned();
@@ -129,7 +129,7 @@ impl Search<'_> {
         })
     }
 
-    /// The messages with this content in place of the one that is not sure.
+    /// The messages with this content in place of the unsure one.
     fn messages_with(&self, content: Option<&Value>) -> Vec<Value> {
         let mut messages = self.rendered.messages.to_vec();
         let unsure = self.rendered.unsure.and_then(|index| messages.get_mut(index));
@@ -162,7 +162,7 @@ mod tests {
         ChatTemplate::compile(&source.replace("TOOL", tool)).unwrap()
     }
 
-    /// Types as a program declares them, with what may be left out marked behind its name.
+    /// Type declarations, with optional parameters marked after their names.
     const DECLARED: &str = "// {{ f.description }}\ntype {{ f.name }} = (_: {\n{% for n, s in p.items() %}\
         {% if s.description %}// {{ s.description }}\n{% endif %}{{ n }}{{ '' if n in r else '?' }}: \
         {% if s.enum %}\"{{ s.enum | join('\" | \"') }}\"\

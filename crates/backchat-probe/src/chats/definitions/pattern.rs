@@ -12,13 +12,13 @@ use backchat_core::text::{common_start, slice};
 const LONGEST: usize = 1 << 14;
 /// The cost of each place at which a text could have ended before.
 const PASSED_END: i64 = 6;
-/// How much of the literal after a text shows that it could end there. Names and choices end where other characters
-/// begin.
+/// How much of the literal after a text must match for the text to end there. Names and choices end where other
+/// characters begin.
 const TELLING: usize = 2;
 /// How many positions are tried in total before the best so far is taken.
 const MOST_TRIES: usize = 60;
 
-/// A render in pieces: literal texts, each after the first one behind the number of a needle.
+/// A render as a literal text, followed by needles with the literal text after each.
 pub(super) struct Pattern<'p> {
     first: &'p str,
     rest: Vec<(usize, &'p str)>,
@@ -38,7 +38,7 @@ pub(super) struct Match {
 }
 
 impl<'p> Pattern<'p> {
-    /// Cuts a render at its needles; `None` if one of them is not written as its slot asks.
+    /// Splits a render at its needles; `None` if one of them is not written as its slot requires.
     pub fn new(rendered: &'p str, needles: &Needles, slots: &'p [Slot], reach: Reach) -> Option<Self> {
         let mut first = None;
         let mut rest: Vec<(usize, &str)> = Vec::new();

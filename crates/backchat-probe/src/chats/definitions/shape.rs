@@ -5,7 +5,7 @@ use backchat_core::json::{Object, Value};
 
 /// The most enum values of a parameter.
 const MOST_CHOICES: usize = 64;
-/// How deep the parameters of parameters are looked for.
+/// How deep nested parameters are searched.
 const DEEPEST: usize = 4;
 
 /// A text or a value of a definition.
@@ -30,7 +30,7 @@ pub(super) struct Tool {
 /// The schema of a value.
 #[derive(Clone, Debug, Default)]
 struct Schema {
-    /// Whether it is read as JSON, whatever it holds.
+    /// Whether it is read as JSON as a whole.
     is_whole: bool,
     kind: &'static str,
     is_described: bool,
@@ -156,7 +156,7 @@ impl Schema {
         Self { is_described: !self.is_described, ..self.clone() }
     }
 
-    /// The same for a property or an item, whose type may also change.
+    /// The variants of a property or an item, whose type may also change.
     fn changed(&self, depth: usize, reach: Reach) -> Vec<Self> {
         let mut all = vec![self.described()];
         let kinds = KINDS.iter().map(|kind| Self { is_described: self.is_described, ..Self::of(*kind) });

@@ -8,10 +8,10 @@ use super::source::{self, Piece, PieceKind};
 use super::{Case, Pair, Spans, Stretch, Trace, cover, marks_only_answers, message_loop};
 use backchat_core::json::Value;
 
-/// How far from the ends of a span the gathered text may begin and end, in bytes.
+/// How far from the ends of a span the captured text may begin and end, in bytes.
 const MOST_AROUND: usize = 200;
 
-/// Chooses pairs whose texts have the model's part always at the same distance from their start and end, or after the
+/// Chooses pairs whose texts always have the model's part at the same distance from their start and end, or after the
 /// same text that only some of them have.
 pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Option<Vec<Pair>> {
     let mut candidates = candidates(pieces, cases, traces);
@@ -24,16 +24,16 @@ pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Opti
     cover(cases, &candidates, 0, rank, |pair| marks_only_answers(pieces, pair, cases, traces))
 }
 
-/// What a pair encloses.
+/// The spans that a pair encloses.
 #[derive(Default)]
 struct Around {
-    /// The spans: the case and the span's number.
+    /// The number of the case, and of the span in it.
     spans: Spans,
-    /// For each of them, the text before it.
+    /// The text before each span.
     headers: Vec<Stretch>,
 }
 
-/// Adds the pairs that leave out what follows a header in some turns only.
+/// Adds the pairs that exclude text after a header that only some turns have.
 fn add_leads(candidates: &mut HashMap<Pair, Around>, cases: &[Case]) {
     let mut alike: HashMap<Pair, Vec<(&Pair, &Around)>> = HashMap::new();
     for (pair, around) in candidates.iter() {
@@ -42,7 +42,7 @@ fn add_leads(candidates: &mut HashMap<Pair, Around>, cases: &[Case]) {
     let mut added: Vec<(Pair, Around)> = Vec::new();
     for pairs in alike.values() {
         for (pair, around) in pairs {
-            // A header of another length each time, such as one that counts, has no common beginning.
+            // Headers that vary, such as numbered ones, have no common beginning.
             let Some(base) = around.headers.first().map(|header| header.text(cases)) else { continue };
             if around.headers.iter().any(|header| header.text(cases) != base) {
                 continue;
@@ -107,8 +107,8 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> HashMap<Pai
     found
 }
 
-/// The source between the places of a pair, gathered and divided; the white-space marks of the tags before and after it
-/// are given as those outside and inside. None if no tag can keep the white space after it.
+/// The source between the places of a pair, captured and split. The white-space marks of the tags before and after it
+/// are given as (outside, inside) and (inside, outside). `None` if no tag can keep the white space after it.
 pub(super) fn block(
     pieces: &[Piece],
     pair: &Pair,

@@ -50,7 +50,7 @@ impl std::fmt::Display for NotPatched {
 
 impl std::error::Error for NotPatched {}
 
-/// The conversations that show the places of the tags, and more that only prove them.
+/// The conversations that determine the places of the tags, and more that only prove them.
 const SHAPES: &str =
     "UA SUA UAUA UR URUR UC UCT UCTA Uc UcTA Ur UrTA UrTR UD UDTTA UCTAUA UF SUAUCTAUA UAUAU UCTCTA UqTA";
 
@@ -83,19 +83,19 @@ impl Case {
         self.text.get(from..to).is_some_and(|text| text.trim().is_empty())
     }
 
-    /// The position some characters after another one.
+    /// The position `characters` after another one.
     fn later(&self, from: usize, characters: usize) -> usize {
         let rest = self.text.get(from..).unwrap_or_default();
         from + rest.char_indices().nth(characters).map_or(rest.len(), |(at, _)| at)
     }
 
-    /// The position some characters before another one.
+    /// The position `characters` before another one.
     fn earlier(&self, from: usize, characters: usize) -> usize {
         let before = self.text.get(..from).unwrap_or_default();
         characters.checked_sub(1).map_or(from, |last| before.char_indices().nth_back(last).map_or(0, |(at, _)| at))
     }
 
-    /// Whether a stretch of the text is written in an iteration over the messages that writes no answer.
+    /// Whether a stretch of the text was written by an iteration over the messages that writes no answer.
     fn is_foreign(&self, (start, end): (usize, usize), iterations: &[usize]) -> bool {
         let first = iterations.iter().rfind(|begin| **begin <= start).copied().unwrap_or(start);
         let last = iterations.iter().find(|begin| **begin >= end).copied().unwrap_or(self.text.len());
@@ -118,17 +118,17 @@ struct Span {
     end: usize,
 }
 
-/// Two places of the source for a block.
+/// The two places of a block in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Pair {
     from: usize,
     to: usize,
     /// Whether it is only for the assistant's messages.
     conditional: bool,
-    /// How many characters at the start and the end of the text are not the model's; if there are any, the text is
-    /// gathered first and divided then.
+    /// How many characters at the start and the end of the text are not the model's. If there are any, the text is
+    /// captured and split.
     around: (usize, usize),
-    /// What follows these characters at the start in some turns and is not the model's either, the longest first.
+    /// Texts after these characters that only some turns have and that are not the model's either, the longest first.
     leads: [Option<Stretch>; 2],
 }
 
@@ -141,7 +141,7 @@ impl Pair {
         self.to <= other.from || self.from >= other.to
     }
 
-    /// The texts that some turns have after their header.
+    /// The texts that only some turns have after their header.
     fn leads<'c>(&self, cases: &'c [Case]) -> Vec<&'c str> {
         self.leads.iter().flatten().map(|lead| lead.text(cases)).collect()
     }
@@ -198,8 +198,8 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
     let pieces = source::cut(source);
     let traces = trace(&pieces, source, &cases, options)
         .ok_or_else(|| not("the template reads its own output: no place for a block can be found".to_owned()))?;
-    // One block for each span if possible, else several in a row, else texts that are gathered and divided. A condition
-    // repeats a part of the source: blocks without one are tried before.
+    // One block per span if possible, else several in a row, else text that is captured and split. A condition
+    // duplicates a part of the source, so blocks without conditions are tried first.
     let mut singles = (0..12).map_while(|skip| choose(&pieces, &cases, &traces, skip)).peekable();
     let several = |conditions| several::choose(&pieces, &cases, &traces, conditions);
     let repeats = singles.peek().is_some_and(|pairs| pairs.iter().any(|pair| pair.conditional));
@@ -237,7 +237,7 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
                 let script = Script::new(shape, tools, &form, suffix);
                 let context = context(variables, &script.messages, &script.tools, false);
                 let Ok(masked) = mask_with(&renderer, &context) else { continue };
-                // A call that the template drops leaves a turn without any text: nothing there can be masked.
+                // A turn whose call the template drops has no text to mask.
                 let answers = script.messages.iter().filter(|message| role_of(message) == Some("assistant"));
                 let mut shown: Vec<usize> = masked.parts.iter().map(|part| part.message).collect();
                 shown.dedup();
@@ -281,7 +281,7 @@ fn trace(pieces: &[Piece], source: &str, cases: &[Case], options: &RenderOptions
         let gathers = |block: &Piece| matches!(block.keyword(), "macro" | "set" | "call" | "filter");
         source::body_at(pieces, at).is_some_and(|body| body.iter().any(|block| pieces.get(*block).is_some_and(gathers)))
     };
-    // Texts that are captured before they are written may be stripped or compared: then only the others are marked.
+    // Text that is captured before it is written may be stripped or compared; then only other text is marked.
     [false, true].into_iter().find_map(|outside_only| {
         let tag = |at: usize| {
             if outside_only && captured(at) {
@@ -296,7 +296,7 @@ fn trace(pieces: &[Piece], source: &str, cases: &[Case], options: &RenderOptions
     })
 }
 
-/// The markers of a traced render, if it is the plain one without them.
+/// The markers of a traced render, if the rest of it is the plain render.
 fn read_trace(traced: &str, plain: &str) -> Option<Trace> {
     let mut trace = Trace::new();
     let mut at = 0;
@@ -314,8 +314,8 @@ fn read_trace(traced: &str, plain: &str) -> Option<Trace> {
     (at == plain.len()).then_some(trace)
 }
 
-/// How well a stretch of a render fits a span: 0 is exact; `None` if it does not. White space after the stop is not the
-/// model's.
+/// How well a stretch of a render fits a span: 0 is exact, `None` is no fit. White space after the stop does not belong
+/// to the span.
 fn fit(case: &Case, span: &Span, start: usize, end: usize) -> Option<usize> {
     if end != span.end {
         return None;
@@ -328,7 +328,7 @@ fn fit(case: &Case, span: &Span, start: usize, end: usize) -> Option<usize> {
 
 /// Chooses pairs of places that cover every span and nothing else; `skip` leaves out the first choices.
 fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Option<Vec<Pair>> {
-    // Each pair with the spans it covers and its cost; pairs that also mark other text are of no use.
+    // Each pair with the spans it covers, and its cost.
     let mut found: BTreeMap<Pair, Spans> = BTreeMap::new();
     let mut costs: HashMap<Pair, usize> = HashMap::new();
     for (case_index, (case, trace)) in cases.iter().zip(traces).enumerate() {
@@ -413,7 +413,7 @@ fn divides(pieces: &[Piece], at: usize) -> Option<usize> {
     (before.expression() == Some(expression)).then_some(expression)
 }
 
-/// Whether every stretch between the places of a pair is one of the assistant's or, under a condition, of no answer.
+/// Whether every stretch between the places of a pair is a span or, under a condition, belongs to no answer.
 fn marks_only_answers(pieces: &[Piece], pair: &Pair, cases: &[Case], traces: &[Trace]) -> bool {
     let messages = message_loop(pieces, pair.from);
     let leads = pair.leads(cases);
@@ -477,7 +477,7 @@ fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
                 push_new(&mut rewritten, whole);
             }
         }
-        // A position inside an expression splits it there.
+        // A position inside an expression splits the expression.
         let none = |place: usize| (place == pair.from).then(String::new);
         template += &source::join(pieces, at, pair.from, &none);
         let inside = source::join(pieces, pair.from, pair.to, &|_| None);
@@ -516,7 +516,7 @@ fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
 /// Renders every conversation with the patched template: the same bytes, and the spans of the mask.
 ///
 /// A template's own blocks may begin earlier, inside the header, and end later, after white space or the token that
-/// ends all: these are conventions, not errors.
+/// ends the chat: these are conventions, not errors.
 fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool) -> Result<usize, String> {
     let template = ChatTemplate::compile(source).map_err(|error| error.to_string())?;
     for case in cases {
@@ -553,7 +553,7 @@ fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool
     Ok(cases.len())
 }
 
-/// Spans with text in them; those of one answer with only white space between them are one.
+/// The spans with text in them; those of one answer with only white space in between are joined.
 fn joined(case: &Case, mut spans: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     spans.retain(|(start, end)| !case.is_blank(*start, *end));
     spans.sort_unstable();

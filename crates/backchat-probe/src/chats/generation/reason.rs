@@ -21,7 +21,7 @@ pub(super) fn why(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> String 
     }
     let shared = spans().find_map(|(case, trace, span)| {
         let pairs = pairs(pieces, case, trace, span);
-        // A block that fits this text and no other one is no obstacle.
+        // A block that fits only this text is not an obstacle.
         let is_free = pairs.iter().any(|pair| marks_only_answers(pieces, pair, cases, traces));
         let pair = pairs.first().filter(|_| !is_free)?;
         let (other, text) = other_text(pair, cases, traces)?;

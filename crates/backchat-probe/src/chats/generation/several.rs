@@ -52,7 +52,7 @@ pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditi
     Some(chosen)
 }
 
-/// The bytes that some block must mark: from the first text of a span to its end, but for white space.
+/// The bytes that some block must mark: from the first text of a span to its end, without white space.
 fn uncovered(case: &Case) -> Vec<bool> {
     let mut missing = vec![false; case.text.len()];
     for span in &case.spans {
@@ -127,7 +127,7 @@ fn marked(
         if text.trim().is_empty() {
             continue;
         }
-        // White space before the text may go either way; after the stop it is not the model's.
+        // White space before the text may be inside or outside; after the stop it is outside.
         let first = start + text.len() - text.trim_start().len();
         let iterations = condition.and_then(|condition| condition.get(*case_index));
         if case.spans.iter().any(|span| first >= span.start && *end <= span.end) {

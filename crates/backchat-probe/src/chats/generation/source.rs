@@ -21,7 +21,7 @@ pub(super) struct Piece {
     pub operand: Option<Operand>,
 }
 
-/// One of the texts that an expression adds. Its piece has the tag that writes it alone.
+/// One of the texts that an expression concatenates. Its piece is a tag that writes it alone.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     /// The number of the expression.
@@ -63,14 +63,14 @@ impl Piece {
             || self.is_branch()
     }
 
-    /// What a tag has inside its signs: the white-space marks are its first and its last character.
+    /// The inside of a tag: the white-space marks are its first and its last character.
     fn inside(&self) -> &str {
         let end = self.text.len().checked_sub(2).filter(|_| self.kind != PieceKind::Data);
         end.and_then(|end| self.text.get(2..end)).unwrap_or_default()
     }
 }
 
-/// What is open at a place of an expression.
+/// The open quotes and brackets at a position in an expression.
 #[derive(Default)]
 struct Nesting {
     quote: Option<char>,
@@ -156,8 +156,8 @@ fn tag_length(text: &str) -> usize {
     text.len()
 }
 
-/// Text cut after everything that may end a marker and before the white space at its end, but never inside white space:
-/// a tag strips it as a whole.
+/// Splits text after every possible end of a marker and before trailing white space, but never inside white space,
+/// which a tag strips as a whole.
 fn after_markers(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut characters = text.chars().peekable();
@@ -181,7 +181,7 @@ fn after_markers(text: &str) -> Vec<String> {
     parts
 }
 
-/// The operands of an expression that concatenates texts; none if it does anything else.
+/// The operands of an expression that concatenates texts; empty for any other expression.
 fn operands(tag: &str, expression: usize) -> Vec<Operand> {
     let Some(inner) = tag.strip_prefix("{{").and_then(|inner| inner.strip_suffix("}}")) else { return Vec::new() };
     let body = inner.strip_prefix(['-', '+']).unwrap_or(inner);
@@ -207,7 +207,7 @@ fn operands(tag: &str, expression: usize) -> Vec<Operand> {
     operands
 }
 
-/// Operands that follow each other as one tag: the bytes of the source, if they are the whole expression.
+/// Adjacent operands as one tag: the bytes of the source, if they are the whole expression.
 fn written(operands: &[&Operand]) -> String {
     let (Some(first), Some(last)) = (operands.first(), operands.last()) else { return String::new() };
     let mut inner = first.inner.clone();
@@ -262,7 +262,7 @@ fn addends(inner: &str) -> Option<Vec<(&'static str, String)>> {
     }
     // The space that ended the last word.
     terms.last_mut()?.1.pop();
-    // `+` adds texts for certain if one of its operands is a literal or what `~` gives: that binds tighter.
+    // `+` certainly concatenates if one of its operands is a literal or a `~` expression, which binds tighter.
     let starts_with =
         |accepted: fn(char) -> bool| terms.iter().any(|(_, term)| term.trim_start().starts_with(accepted));
     let is_text =
@@ -271,8 +271,8 @@ fn addends(inner: &str) -> Option<Vec<(&'static str, String)>> {
     (adds_texts && terms.iter().all(|(_, term)| !term.trim().is_empty())).then_some(terms)
 }
 
-/// A string literal cut after its markers and before the white space at its end, each part a literal; anything else as
-/// it is.
+/// Splits a string literal after its markers and before trailing white space, each part a literal; anything else is
+/// unchanged.
 fn literal_parts(operand: &str) -> Vec<String> {
     let whole = || vec![operand.to_owned()];
     let trimmed = operand.trim();
@@ -342,11 +342,11 @@ pub(super) fn body_at(pieces: &[Piece], at: usize) -> Option<Vec<usize>> {
     }
 }
 
-/// The white-space marks of a tag in front of a piece: its neighbors keep the effect they had on each other.
+/// The white-space marks of a tag in front of a piece, chosen so that its neighbors keep their effect on each other.
 pub(super) fn marks(pieces: &[Piece], at: usize) -> (&'static str, &'static str) {
     let before = at.checked_sub(1).and_then(|before| pieces.get(before));
     let after = pieces.get(at);
-    // The mark between data and what is on the other side, the nearest character of which is given.
+    // The mark between data and the other side, whose nearest character is given.
     let mark = |data: Option<&Piece>, other: Option<&Piece>, nearest: Option<char>| {
         let takes_lines = matches!(other.map(|other| other.kind), Some(PieceKind::Block | PieceKind::Comment));
         match nearest {
@@ -361,7 +361,7 @@ pub(super) fn marks(pieces: &[Piece], at: usize) -> (&'static str, &'static str)
     (left, right)
 }
 
-/// Puts pieces together, with a tag in front of some; an expression is cut only if a tag comes in between.
+/// Joins pieces, with a tag in front of some. An expression is split only if a tag comes in between.
 pub(super) fn join(pieces: &[Piece], from: usize, to: usize, tag: &dyn Fn(usize) -> Option<String>) -> String {
     let mut out = String::new();
     let mut at = from;
