@@ -4,7 +4,7 @@
 //! cargo run --example engine --no-default-features --features serde
 //! ```
 //!
-//! The tokens are a recorded generation. Everything JSON is a type of `serde_json`.
+//! The tokens are a recorded generation. All JSON uses the types of `serde_json`.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -53,7 +53,7 @@ fn run(folder: &str, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     Ok(writeln!(out, "data: [DONE]\n")?)
 }
 
-/// What an event adds to the message, in the words of the protocol.
+/// The delta of an event in OpenAI's protocol.
 fn delta(event: EventRef<'_>) -> Option<Value> {
     Some(match event {
         EventRef::Chunk { field, text, dirty: false, .. } => json!({&**field: text}),

@@ -6,10 +6,10 @@
 //! curl -N http://127.0.0.1:8080/v1/chat/completions -d '{"stream": true, "tool_choice": "none"}'
 //! ```
 //!
-//! This is what stands between an engine's text and its clients. Whatever is asked, the answer is the recording, read
-//! with its response template. A request that the recording does not answer, because it asks for other tools, another
-//! choice or a single call, is refused with the place at which the recording breaks the request's grammar: an engine
-//! would have handed that grammar to its sampler.
+//! This is the code between an engine's text and its clients. Every request is answered with the recording, parsed with
+//! its response template. A request that the recording cannot answer, because of its tools, its tool choice or
+//! `parallel_tool_calls`, is refused with the position at which the recording violates the request's grammar: a real engine
+//! would have passed that grammar to its sampler.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -45,12 +45,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 struct Generation {
     template: Template,
-    /// How the model writes a turn, found once and shared by all requests.
+    /// How the model writes a turn, inferred once and shared by all requests.
     wire: Wire,
     prompt: String,
-    /// The tools where a request gives none.
+    /// The tools of requests that have none.
     tools: Value,
-    /// What the model wrote, and how long each piece took.
+    /// The pieces of the model's output, and how long each took.
     pieces: Vec<(Duration, String)>,
 }
 
@@ -70,7 +70,7 @@ impl Generation {
         Ok(Self { template, wire, prompt: text("prompt.txt")?, tools: json::read(&text("tools.json")?)?, pieces })
     }
 
-    /// The grammar of a request, which an engine hands to its sampler: `to_gbnf`, `to_ebnf`, `to_lark`.
+    /// The grammar of a request, which an engine passes to its sampler: `to_gbnf`, `to_ebnf`, `to_lark`.
     fn grammar(&self, request: &Value) -> Result<Grammar, String> {
         let choice = request.get("tool_choice").map(Choice::read).transpose().map_err(|error| error.message)?;
         let request = Request::default()
@@ -120,7 +120,7 @@ fn answer(connection: TcpStream, generation: &Generation) -> Result<(), Box<dyn 
     stream(generation, &mut out)
 }
 
-/// The whole stream: a chunk for the role, one for each event that tells something new, one for the end.
+/// The whole stream: a chunk for the role, one for each event with new data, one for the end.
 fn stream(generation: &Generation, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let options = Options::default().grow_calls(true);
     let mut parser = Parser::new(&generation.template, &generation.prompt, options)?;
@@ -141,8 +141,7 @@ fn stream(generation: &Generation, out: &mut impl Write) -> Result<(), Box<dyn E
     Ok(out.flush()?)
 }
 
-/// What an event adds to the message, in the words of the protocol: a call begins with its name, and its arguments are
-/// a string of JSON that grows.
+/// The delta of an event in OpenAI's protocol: a call begins with its name, and its arguments are a growing JSON string.
 fn delta(event: &Event) -> Option<Object> {
     match event {
         Event::Chunk { field, text, dirty: false, .. } => Some(object([(field, text.as_str().into())])),

@@ -2,10 +2,10 @@
 //!
 //!     cargo run --release --example soak -- STREAMS [SEED]
 //!
-//! A stream is one text, parsed with random policies of recovery in one piece and again in random pieces: message,
-//! signals, problems and events must agree, policies that report nothing change nothing, and nothing may panic. What
-//! differs is printed with all it takes to see it again; exit 1. A stream that takes more than ten seconds is a hang: a
-//! watchdog prints it and exits with 2. Progress goes to standard error every ten seconds.
+//! A stream is one text, parsed with random recovery policies in one piece and again in random pieces. Message, signals,
+//! problems and events must agree, policies that report nothing must change nothing, and nothing may panic. A difference
+//! is printed with everything needed to reproduce it; the exit code is 1. A stream that takes more than ten seconds is a
+//! hang: a watchdog prints it and exits with 2. Progress goes to standard error every ten seconds.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,15 +15,15 @@ use backchat::json::Value;
 use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Options, Parser, Policies, RecoveryPolicy, Tools};
 use backchat::template::Template;
 
-/// Longer than any stream takes, also on a machine that is busy with other things.
+/// Longer than any stream takes, even on a busy machine.
 const HANG: Duration = Duration::from_secs(10);
-/// How often the watchdog looks, and how often it tells of progress.
+/// How often the watchdog checks, and how often it prints progress.
 const LOOK: Duration = Duration::from_millis(250);
 const TELL: Duration = Duration::from_secs(10);
-/// How many texts each template is given.
+/// How many texts are generated for each template.
 const TEXTS: u64 = 256;
 
-/// What literals, patterns and texts are made of.
+/// The parts of literals, patterns and texts.
 const MARKS: [&str; 10] = ["<x>", "</x>", "<a", "a>", "ab", "<<", "\n", "</", "<y>", "b"];
 const PATTERNS: [&str; 18] = [
     "<x>\\s*",
@@ -82,7 +82,7 @@ const TEXT: [&str; 31] = [
 /// The tools of every stream.
 const TOOLS: &str = r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}]"#;
 
-/// What makes a field one of calls.
+/// The settings of a field of calls.
 const CALLS: &str = r#""transform": {"function": {"name": "{content.name}", "arguments": "{content.arguments}"}}"#;
 
 /// A series of numbers that is the same for the same seed (SplitMix64).
@@ -152,11 +152,11 @@ fn tools() -> Option<Arc<Tools>> {
     Some(Arc::new(Tools::new(&backchat::json::read(TOOLS).ok()?).ok()?))
 }
 
-/// Everything an answer says.
+/// Everything in an answer.
 #[derive(Debug, PartialEq)]
 struct Answer {
     finished: Finished,
-    /// Adjacent chunks as one.
+    /// The events, with adjacent chunks merged.
     events: Vec<Event>,
 }
 
@@ -166,7 +166,7 @@ impl Answer {
     }
 }
 
-/// The answer; nothing where a pattern used up its steps.
+/// The answer; `None` if a pattern exceeded its steps.
 fn answer(template: &Template, prefix: &str, feeds: &[&str], options: &Options) -> Option<Answer> {
     let mut parser = Parser::new(template, prefix, options.clone()).ok()?;
     let mut events: Vec<Event> = Vec::new();
@@ -201,14 +201,14 @@ fn feeds<'t>(draw: &mut Draw, text: &'t str) -> Vec<&'t str> {
     feeds
 }
 
-/// What a worker is at: when it began its stream, in milliseconds from the start of all, and the stream's numbers.
+/// The state of a worker: when it began its stream, in milliseconds from the start of the run, and the stream's numbers.
 #[derive(Default)]
 struct Post {
     begun: AtomicU64,
     stream: Mutex<Option<Stream>>,
 }
 
-/// All it takes to make a stream again.
+/// Everything needed to reproduce a stream.
 #[derive(Clone)]
 struct Stream {
     source: Arc<str>,
@@ -236,7 +236,7 @@ impl Stream {
     }
 }
 
-/// What all workers share.
+/// The state that all workers share.
 struct Soak {
     started: Instant,
     wanted: u64,
@@ -290,7 +290,7 @@ impl Soak {
         }
     }
 
-    /// Tells of progress, and ends the process where a stream hangs.
+    /// Prints progress, and ends the process if a stream hangs.
     fn watch(&self) {
         let mut told = Instant::now();
         while !self.is_over() {

@@ -1,12 +1,12 @@
-//! Streams a recorded generation to the terminal as a chat program would: reasoning dimmed, the answer as it comes,
-//! each call once it is whole.
+//! Streams a recorded generation to the terminal as a chat program would: reasoning dimmed, the answer as it arrives,
+//! each call once it is complete.
 //!
 //! ```sh
 //! cargo run --example stream
 //! cargo run --example stream -- TEMPLATE PROMPT RECORDING
 //! ```
 //!
-//! A recording is JSON lines, `{"after_ms": 25, "text": "Os"}`: what a model wrote, as a server handed it out.
+//! A recording is JSON lines, `{"after_ms": 25, "text": "Os"}`: a model's output in the pieces that a server sent.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -57,7 +57,7 @@ fn show(event: &Event, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "→ {} {}", part("name").as_str().unwrap_or("?"), part("arguments"))?;
         }
         Event::Close { field, .. } if &**field != "tool_calls" => writeln!(out)?,
-        // Bad output is an event, not an error: it is shown as it came, and the rest goes on.
+        // Bad output is an event, not an error: it is shown unchanged, and parsing continues.
         Event::Malformed { field, text, reason, .. } => writeln!(out, "[{field}: {reason}] {text}")?,
         _ => {}
     }

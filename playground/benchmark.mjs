@@ -1,5 +1,5 @@
-// Prints how long the page takes for what should feel immediate: `node playground/benchmark.mjs`, after
-// `playground/build`, on a machine that does nothing else.
+// Measures the actions on the page that should feel immediate: `node playground/benchmark.mjs`, after `playground/build`, on
+// an idle machine.
 import { readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { deflateRawSync } from "node:zlib";
@@ -17,7 +17,7 @@ const took = (page, what) =>
   page.value(`Number(document.getElementById('took').textContent.match(/${what} in ([\\d.]+)/)?.[1] ?? 0)`);
 
 const browser = await Browser.start();
-// The first derivation of a page also compiles the module's functions; the next is what somebody waits for who pastes a template.
+// The first derivation of a page also compiles the module's functions; the next one is the wait after pasting a template.
 const opened = { paint: [], derived: [], proved: [], "another template derived": [] };
 for (let round = 0; round < 5; round++) {
   const page = await browser.page(address);
@@ -34,12 +34,12 @@ for (let round = 0; round < 5; round++) {
 }
 for (const [what, figures] of Object.entries(opened)) console.log(`${what}: ${spread(figures)}`);
 
-// The same in processor time of the worker, which is what is left of it on a machine that is busy. Each browser is a new
-// one, whose first derivation finds nothing compiled.
+// The same in processor time of the worker, which does not depend on other load. Each browser is new, so its first derivation
+// finds nothing compiled.
 const worked = { "the first derivation": [], "another template": [] };
 for (let round = 0; round < 5; round++) {
   const fresh = await Browser.start();
-  // A link to nothing: nothing is derived until it is asked for.
+  // An empty link: nothing is derived until requested.
   const page = await fresh.page(`${address}#${deflateRawSync('{"source":"","chat":""}').toString("base64url")}`);
   await page.value("compiled.then(() => { globalThis.engine = new Engine(); return engine.ask('patch', '{}'); })");
   for (const [what, name] of [["the first derivation", "page/example"], ["another template", "../chat_templates/qwen3"]]) {

@@ -1,5 +1,5 @@
 
-// How many characters two texts share at their starts, or at their ends; at most so many.
+// How many characters two texts share at their starts, or at their ends, up to a maximum.
 const shared = (one, other, most, atEnd) => {
   const part = (text, from, to) => (atEnd ? text.slice(text.length - to, text.length - from) : text.slice(from, to));
   let count = 0;
@@ -9,15 +9,15 @@ const shared = (one, other, most, atEnd) => {
   return count;
 };
 
-// Letters that are written from right to left, and what turns the direction: what stands where in a row then depends on the
-// whole line.
+// Letters written from right to left, and characters that change the direction: the order in a row then depends on the whole
+// line.
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\ud802\ud803\ud83a\ud83b]/;
 
-// A line is copied from its start unless that lies so many characters above what is in view.
+// A line is copied from its start, unless that is this many characters above the visible rows.
 const FAR = 4000;
 
-// A text field with colors behind its text: a copy of the rows in view, in letters that cannot be seen. However long the
-// text is, nothing but these rows is made again for a keystroke.
+// A text field with colors behind its text: a copy of the visible rows in invisible letters. However long the text is, a
+// keystroke rebuilds only these rows.
 class Editor {
   constructor(root, changed) {
     this.root = root;
@@ -27,7 +27,7 @@ class Editor {
     this.wraps = root.classList.contains("wrap");
     // Colored stretches of the text: [start, end, class] in order, none over another.
     this.stretches = [];
-    // What is shown of them: [text, class].
+    // The visible pieces: [text, class].
     this.placed = [];
     this.area.addEventListener("input", () => {
       this.follow();
@@ -46,7 +46,7 @@ class Editor {
     return this.known;
   }
 
-  // Another text. It is no change of the user's.
+  // Sets another text, which is not a change by the user.
   set text(text) {
     if (this.known !== text) {
       this.area.value = text;
@@ -55,7 +55,7 @@ class Editor {
     this.paint([], true);
   }
 
-  // Asks the field for its text, which takes its time.
+  // Reads the text of the field, which is slow.
   learn() {
     this.known = this.area.value;
     this.lines = this.known.split("\n").length;
@@ -80,7 +80,7 @@ class Editor {
     this.show();
   }
 
-  // The colors from before around what was typed: whoever knows better paints it again.
+  // Keeps the previous colors around the typed text until the caller sets new ones.
   follow() {
     const before = this.known;
     this.learn();
@@ -119,7 +119,7 @@ class Editor {
 
   copy() {
     const { area, back, numbers, wraps, rowHeight } = this;
-    // Asked before anything changes: afterwards the browser would lay it out for the answer.
+    // Read before anything changes: afterwards it would force a layout.
     const seen = area.getBoundingClientRect();
     const { scrollLeft, scrollTop, clientWidth } = area;
     const from = Math.max(seen.top, 0) + 1;
@@ -134,7 +134,7 @@ class Editor {
       numbers.firstChild.style.transform = `translateY(${this.top + row * rowHeight - scrollTop}px)`;
     }
     if (at === null) return;
-    // No letter of a fixed width is narrower than that.
+    // No letter of a monospaced font is narrower.
     const most = Math.ceil(clientWidth / 4);
     const start = this.startOfCopy(at, at + rows * most, seen.left, from);
     const end = wraps ? at + rows * most : this.endOfLines(start, rows);
@@ -145,7 +145,7 @@ class Editor {
     back.style.transform = `translate(${-scrollLeft}px, ${top}px)`;
   }
 
-  // Shows pieces of text. What a letter is typed into is one of them, and the others stay.
+  // Shows pieces of text. Only the piece that was typed into changes.
   put(pieces) {
     const { back, placed } = this;
     for (const [index, [text, name]] of pieces.entries()) {
@@ -169,15 +169,15 @@ class Editor {
     return caret?.offsetNode === this.area ? caret.offset : null;
   }
 
-  // Where the copy of what is in view starts: where its line does, as rows are wrapped from there. What lies far above is
-  // left out, and the copy starts with the row itself.
+  // The start of the copy of the visible rows: the start of their line, because rows wrap from there. If that is far above,
+  // the copy starts with the first visible row.
   startOfCopy(at, end, left, top) {
     const line = this.text.lastIndexOf("\n", at - 1) + 1;
     if (!this.wraps || at - line < FAR || RIGHT_TO_LEFT.test(this.text.slice(line, end))) return line;
     return this.offsetAt(left + parseFloat(getComputedStyle(this.area).paddingLeft) + 1, top) ?? line;
   }
 
-  // Where so many lines end that begin at an offset.
+  // The end of this many lines from an offset.
   endOfLines(start, count) {
     let end = start - 1;
     for (let line = 0; line < count; line++) {
@@ -204,7 +204,7 @@ class Editor {
     return made;
   }
 
-  // The row of the copy that holds a character of it.
+  // The row of the copy that contains a character.
   rowOf(offset) {
     const range = document.createRange();
     for (const piece of this.back.childNodes) {

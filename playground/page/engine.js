@@ -1,12 +1,12 @@
 
-// The module in workers: one that answers as fast as one types, and one that derives and proves.
+// The module in workers: one for answers while typing, and one that derives and proves.
 const LONGEST = 30000;
 
 const workerAddress = URL.createObjectURL(
   new Blob([document.getElementById("worker-text").textContent], { type: "text/javascript" }),
 );
 
-// Unpacked in a worker of its own: meanwhile the page is painted and can be used.
+// Unpacked in a separate worker: meanwhile the page is painted and can be used.
 const compiled = new Promise((resolve) => {
   const worker = new Worker(workerAddress);
   worker.onmessage = ({ data }) => {
@@ -16,7 +16,7 @@ const compiled = new Promise((resolve) => {
   worker.postMessage({ packed: document.getElementById("module").textContent });
 });
 
-// Calls are made one after another. Of several that wait for the same answer only the last is made.
+// Runs calls one after another. Of several waiting calls for the same answer, only the last one runs.
 class Engine {
   constructor() {
     this.waiting = [];
@@ -36,7 +36,7 @@ class Engine {
     });
   }
 
-  // The answer of a call, or null if a later call of the same name took its place.
+  // The answer of a call, or null if a later call of the same name replaced it.
   ask(call, ...args) {
     return new Promise((resolve, reject) => {
       this.waiting = this.waiting.filter((other) => other.call !== call || other.resolve(null));
@@ -58,7 +58,7 @@ class Engine {
     clearTimeout(running.timer);
     this.running = null;
     if (error) {
-      // A module that stopped in the middle of a call is not used again.
+      // A module that failed during a call is not used again.
       this.worker.terminate();
       this.isReady = false;
       this.start();

@@ -1,5 +1,5 @@
 
-// The state of the page as a fragment of its address: compressed JSON, which no server sees.
+// The state of the page in the fragment of its address, as compressed JSON that no server sees.
 const through = async (bytes, stream) =>
   new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 

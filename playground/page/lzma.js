@@ -1,5 +1,5 @@
-// Unpacks a file in LZMA's own format, `.lzma`, with its length in its head. The module is a quarter smaller in it than in
-// any format that all browsers unpack by themselves.
+// Unpacks a file in LZMA's own format, `.lzma`, with its length in the header. The module is a quarter smaller in it than in
+// any format that all browsers unpack natively.
 const unpackLzma = (packed) => {
   const head = new DataView(packed.buffer, packed.byteOffset);
   const contextBits = packed[0] % 9;
@@ -8,8 +8,8 @@ const unpackLzma = (packed) => {
   const size = head.getUint32(5, true);
   const out = new Uint8Array(size);
 
-  // The range coder: its range, its code, and the place of the next byte. Each bit is read with a chance of being 0, in
-  // 2048ths, which learns from it. Numbers above 2^31 would be objects in closures; in an array they are none.
+  // The range coder: its range, its code, and the position of the next byte. Each bit is read with an adaptive probability of
+  // being 0, in 2048ths. Numbers above 2^31 would be heap objects in closures, but not in a typed array.
   const now = Uint32Array.of(0xffffffff, head.getUint32(14), 18);
   const even = (count) => new Uint16Array(count).fill(1024);
   const bit = (chances, at) => {
@@ -35,13 +35,13 @@ const unpackLzma = (packed) => {
     now[1] = code;
     return value;
   };
-  // So many bits, the highest first, each with a chance of its own for every value of those before it.
+  // Reads bits, the highest first, each with a separate probability for every value of the bits before it.
   const tree = (chances, base, bits) => {
     let node = 1;
     for (let i = 0; i < bits; i++) node = (node << 1) | bit(chances, base + node);
     return node - (1 << bits);
   };
-  // The same, the lowest bit first.
+  // Reads bits, the lowest first.
   const reverseTree = (chances, base, bits) => {
     let node = 1;
     let value = 0;
@@ -67,7 +67,7 @@ const unpackLzma = (packed) => {
     return value;
   };
 
-  // The chances of lengths: two choices, then a tree of 3 bits for each place, or of 8 bits for all.
+  // The probabilities of lengths: two choices, then a tree of 3 bits for each position, or of 8 bits for all.
   const lengths = () => ({ choices: even(2), low: even(16 << 3), middle: even(16 << 3), high: even(256) });
   const length = ({ choices, low, middle, high }, position) => {
     if (!bit(choices, 0)) return 2 + tree(low, position << 3, 3);
@@ -80,7 +80,7 @@ const unpackLzma = (packed) => {
   const [isRepeat, isOlder, isThird, isFourth] = [even(12), even(12), even(12), even(12)];
   const [slots, near, far] = [even(4 << 6), even(128), even(16)];
   const [matchLengths, repeatLengths] = [lengths(), lengths()];
-  // What came last, of 12 kinds; below 7 it was a literal.
+  // The last item, of 12 kinds; below 7 it was a literal.
   let state = 0;
   let [first, second, third, fourth] = [0, 0, 0, 0];
   let at = 0;
@@ -91,7 +91,7 @@ const unpackLzma = (packed) => {
       const base = 0x300 * (((at & placeMask) << contextBits) + (before >> (8 - contextBits)));
       let symbol = 1;
       if (state >= 7) {
-        // After a match: the byte that would have been next in it says what is unlikely.
+        // After a match, the byte that would have followed in it is unlikely.
         let expected = out[at - first - 1];
         while (symbol < 0x100) {
           const likely = (expected >> 7) & 1;

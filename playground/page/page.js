@@ -1,11 +1,11 @@
 
-// The page: what is typed, what the module says about it, and a link to all of it.
+// The page: the user's input, the module's answers, and a link to the state.
 const $ = (id) => document.getElementById(id);
 const ours = JSON.parse($("templates").textContent);
 const fast = new Engine();
 const slow = new Engine();
 
-// What the user chose or typed. Everything else on the page follows from it.
+// The user's input. Everything else on the page follows from it.
 // `template` is null while it is the derived one, `turn` while the output is the user's own.
 const state = { source: "example", template: null, turn: "", variables: null };
 let derivation = null;
@@ -26,7 +26,7 @@ const template = new Editor($("template"), () => {
 const prompt = new Editor($("prompt"), () => outputChanged());
 const output = new Editor($("output"), () => outputChanged());
 
-// Runs the last of several calls of a function, once they pause.
+// Runs the last of several calls of a function once they pause.
 const timers = new Map();
 const later = (act, pause) => {
   clearTimeout(timers.get(act));
@@ -45,7 +45,7 @@ const verdict = (word, mood, text) => {
   $("headline").replaceChildren(...prose(text));
 };
 
-// Fills a part of the page, unless it shows this already: what stays the same is not laid out again.
+// Fills a part of the page, unless it already shows this, to avoid layout.
 const shown = new Map();
 const isSame = (one, other) =>
   Array.isArray(one) && Array.isArray(other)
@@ -86,7 +86,7 @@ const derive = async () => {
   chat.paint(derivation.notes.filter(({ span }) => span).map(({ span, severity }) => [span[0], Math.max(span[1], span[0] + 1), severity]));
   $("readers").replaceChildren(readersOf(derivation.readers));
   if (state.template === null) template.text = derivation.template ?? "";
-  // The draft is shown before the turns are rendered that it reads, and before its proof.
+  // The draft is shown before its turns are rendered, and before its proof.
   const turns = derivation.template && slow.ask("turns", chat.text, derivation.template, state.variables ?? undefined);
   templateChanged();
   const found = await Promise.resolve(turns).catch(() => null);
@@ -100,7 +100,7 @@ const offerTurns = () => {
   const options = [new Option("your own", "")];
   for (const { name } of examples?.turns ?? []) options.push(new Option(name, name));
   $("turn").replaceChildren(...options);
-  // The turn with the most to see, until somebody types.
+  // The turn with the most regions, until the user types.
   const rich = ["a thought, an answer and two calls", "a thought and a call", "an answer and a call", "a call", "a thought and an answer"];
   const known = (name) => examples?.turns.some((turn) => turn.name === name);
   if (state.turn === null) return;
@@ -173,7 +173,7 @@ const showProof = (loads, proof) => {
     if (example) item.firstChild.append(" ", button("show it", () => open(example), { class: "go" }));
     return item;
   });
-  // What only a proof finds of a template that reads everything: policies of recovery that change what conforms.
+  // Only a proof finds recovery policies that change conforming turns.
   items.push(...proof.notes.filter(({ id }) => id === "derive-policy").map((note) => noteItem(note)));
   $("failures").replaceChildren(...items);
   $("grid").replaceChildren(...gridOf(proof, open));
@@ -187,17 +187,17 @@ const repair = async () => {
   $("repairs").replaceChildren(...items);
 };
 
-// Another text of the response template, as if it were typed.
+// Sets another text of the response template, as if it were typed.
 const edit = (text) => {
   template.area.focus({ preventScroll: true });
   template.area.select();
-  // So that the browser's own undo takes it back.
+  // So that the browser's own undo reverts it.
   if (!document.execCommand("insertText", false, text)) template.text = text;
   state.template = template.text;
   templateChanged();
 };
 
-// A conversation of the proof as the output.
+// Shows a conversation of the proof as the output.
 const open = (conversation, mark) => {
   for (const other of document.querySelectorAll(".mark[aria-pressed=true]")) other.setAttribute("aria-pressed", "false");
   mark?.setAttribute("aria-pressed", "true");
@@ -228,7 +228,7 @@ const read = async () => {
   const answer = await fast
     .ask("read", template.text, prompt.text, text, examples?.tools ?? undefined)
     .catch(() => ({ value: null }));
-  // Of a text that is no longer there, the next answer knows better.
+  // The text has changed; the next answer is about the current one.
   if (!answer || text !== output.text) return;
   reading = answer.value && { ...answer.value, text };
   if (answer.took !== undefined) say("parsed", answer.took);
@@ -264,7 +264,7 @@ const paintOutput = () => {
   fill("legend", reading.fields, () => legendOf(reading.fields));
 };
 
-// What the text under the caret is, and which lines say so.
+// Describes the text under the caret, and the lines of the templates that define it.
 const explainCaret = () => {
   if (!reading || reading.text !== output.text || document.activeElement !== output.area) return;
   const at = output.area.selectionStart;
@@ -291,7 +291,7 @@ const explanation = (text, code, closes) => {
   return parts;
 };
 
-// The lines of the chat template that print a delimiter in its turns: this text, or what else opens or closes the field.
+// The lines of the chat template that print a delimiter in its turns: this text, or another delimiter of the field.
 const linesThatPrint = (field, closes, text) => {
   const writers = (examples?.writers ?? []).filter((writer) => writer.field === field && writer.closes === closes);
   const same = writers.filter((writer) => writer.text === text);
@@ -305,12 +305,12 @@ const step = async () => {
     .ask("steps", template.text, prompt.text, output.text, examples?.tools ?? undefined)
     .catch(() => null);
   if (!answer?.value) return;
-  // The markup is the module's own, and text enters it escaped.
+  // The module's own markup, with all text escaped.
   $("steps").innerHTML = answer.value;
   current = stepThrough($("steps").querySelector("[data-step]"));
 };
 
-// What is taken home.
+// Downloads.
 const download = (name, text) => {
   const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   element("a", { href: address, download: name }).click();
@@ -339,7 +339,7 @@ $("share").addEventListener("click", async () => {
   setTimeout(() => (field.textContent = "Copy link"), 2000);
 });
 
-// The address holds everything that the user chose, and nothing that follows from it.
+// The address contains the user's input only.
 const writeAddress = async () => {
   const { source, template: own, turn, variables } = state;
   const kept = { source, template: own, variables };
@@ -392,7 +392,7 @@ $("derived").addEventListener("click", () => {
 $("steps-part").addEventListener("toggle", () => $("steps-part").open && step());
 document.addEventListener("selectionchange", explainCaret);
 
-// Files that are dropped: what they hold says what they are.
+// Dropped files, recognized by their contents.
 const takeFile = async (file) => {
   const text = await file.text();
   let value = null;
@@ -445,7 +445,7 @@ addEventListener("drop", async (event) => {
   $("drop").hidden = true;
   for (const file of event.dataTransfer.files) await takeFile(file);
 });
-// A config that is pasted is taken apart as one that is dropped.
+// A pasted config is handled like a dropped one.
 chat.area.addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text") ?? "";
   if (!/^\s*\{\s*"/.test(text) || !text.includes("chat_template")) return;

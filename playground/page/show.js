@@ -1,5 +1,5 @@
 
-// Parts of the page, made of what the module says. Text is only ever text.
+// Parts of the page, built from the module's answers. Text is never markup.
 const SIGNS = { error: ["✗", "bad"], warning: ["!", "doubtful"], note: ["·", "note"] };
 
 const paragraph = (text, name = "") => {
@@ -14,7 +14,7 @@ const button = (label, act, attributes = {}) => {
   return made;
 };
 
-// A finding: what is wrong, where, what to do about it, and a button that does it.
+// A finding: the problem, its position, the fix, and a button that applies it.
 const noteItem = (note, { go, fix } = {}) => {
   const [sign, mood] = SIGNS[note.severity];
   const item = element("li", { class: mood });
@@ -34,7 +34,7 @@ const noteItem = (note, { go, fix } = {}) => {
 
 const conversations = (count) => `${count} conversation${count === 1 ? "" : "s"}`;
 
-// A repair: the change, and what the proof says of it.
+// A repair: the change, and its effect on the proof.
 const repairItem = (repair, act, go) => {
   const item = element("li", { class: "good" });
   const line = paragraph(repair.message);
@@ -52,7 +52,7 @@ const FATES = {
   failed: ["✗", "bad", "parses back differently"],
 };
 
-// A mark that opens a conversation.
+// A button that opens a conversation.
 const markOf = (conversation, open, text = "") => {
   const { said, after, with: setting, fate } = conversation;
   const [sign, mood, words] = FATES[fate];
@@ -63,7 +63,7 @@ const markOf = (conversation, open, text = "") => {
   return mark;
 };
 
-// The conversations of a proof: a table of the answers that were tried after several histories, and the others as a list.
+// The conversations of a proof: a table of the answers that were tried after several histories, and a list of the others.
 const gridOf = (proof, open) => {
   const rows = Map.groupBy(proof.conversations, ({ said }) => said);
   const isWide = (row) => new Set(row.map(({ after }) => after)).size > 1;
@@ -109,7 +109,7 @@ const readersOf = (readers) => {
   return table;
 };
 
-// Two texts line by line: those that only one has are marked.
+// Compares two texts line by line, and marks the lines that only one has.
 const linesOf = (text, others, name) => {
   const pre = element("pre", { class: "text json" });
   for (const line of text.split("\n")) {
@@ -123,7 +123,7 @@ const lineSet = (text) => new Set(text.split("\n").map((line) => line.replace(/,
 // The class of a segment of an output.
 const segmentClass = (code) => (code < 2 ? "x" : `f f${((code - 2) >> 1) % 8}${code % 2 ? " d" : ""}`);
 
-// What the colors of an output mean.
+// The legend of an output's colors.
 const legendOf = (fields) => {
   const known = fields.map((name, index) => [`f f${index % 8}`, name]);
   return [...known, ["f d", "delimiter"], ["x", "in no field"]].map(([name, label]) => {
@@ -133,7 +133,7 @@ const legendOf = (fields) => {
   });
 };
 
-// Different problems that are shown.
+// How many different problems are shown.
 const MOST_PROBLEMS = 20;
 
 // The problems of an output, each once.
@@ -147,10 +147,10 @@ const problemsOf = (problems) => {
   return items;
 };
 
-// Characters of a message that are shown at either end of it.
+// How many characters are shown at each end of a long message.
 const SHOWN = 4000;
 
-// A message; of a long one its ends, so that it is not laid out again as a whole whenever a letter is typed.
+// A message, or the ends of a long one, so that typing does not lay out all of it.
 const partsOf = (message, showAll) => {
   const pre = (text) => element("pre", { class: "text json", tabindex: "0" }, text);
   if (message.length <= 2 * SHOWN) return [pre(message)];
@@ -162,7 +162,7 @@ const partsOf = (message, showAll) => {
   return [pre(head), rest, pre(tail)];
 };
 
-// The message, next to the one that went in if they differ.
+// The message, next to the expected one if they differ.
 const messageOf = (message, expected, showAll) => {
   if (expected === null) return partsOf(message, showAll);
   const sides = element("div", { class: "sides" });

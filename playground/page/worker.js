@@ -1,5 +1,5 @@
 
-// Runs the module: one call at a time, each answered with its result and how long it took.
+// Runs the module: one call at a time, each answered with its result and its duration.
 onmessage = ({ data }) => {
   if (data.packed) {
     WebAssembly.compile(unpackLzma(bytesOf(data.packed))).then((module) => postMessage({ module }));

@@ -1,4 +1,4 @@
-// Drives a headless Chromium over its debugging pipe; needs nothing but Node.js.
+// Drives a headless Chromium over its debugging pipe; needs only Node.js.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -125,7 +125,7 @@ class Page {
     }
   }
 
-  // Clicks in the middle of an element, as a hand does: once it stands still, as what is above it may just have grown.
+  // Clicks in the middle of an element once it no longer moves, because content above it may still grow.
   async click(selector) {
     const found = JSON.stringify(selector);
     const middle = () =>
@@ -167,8 +167,8 @@ class Page {
     return Buffer.from(data, "base64");
   }
 
-  // The milliseconds of processor time that the page's own thread works while something is done, or the busiest thread of
-  // another name: what other programs do does not count.
+  // The processor time in milliseconds of the page's thread during an action, or of the busiest thread of another name. Other
+  // programs do not count.
   async worked(act, thread = "CrRendererMain") {
     const events = [];
     const { browser } = this;
@@ -190,14 +190,14 @@ class Page {
       const tasks = events.filter((event) => event.pid === pid && event.tid === tid && event.tdur);
       let [end, sum] = [0, 0];
       for (const { ts, dur, tdur } of tasks.sort((one, other) => one.ts - other.ts)) {
-        // A task inside another counts with it.
+        // A nested task counts with the outer one.
         if (ts < end) continue;
         end = ts + dur;
         sum += tdur;
       }
       return sum / 1000;
     });
-    // Of several, one shows the page, or answers, and the others wait.
+    // Of several threads, one does the work, and the others wait.
     return Math.max(...works);
   }
 

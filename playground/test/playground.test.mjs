@@ -1,5 +1,5 @@
-// Uses the page in a browser as a hand does: `node --test playground/test`, after `playground/build`.
-// PLAYGROUND_PICTURES=FOLDER writes pictures of it.
+// Tests the page in a browser: `node --test playground/test`, after `playground/build`.
+// PLAYGROUND_PICTURES=FOLDER writes screenshots.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-// A fresh page, and at its end that it loaded nothing and complained about nothing.
+// Opens a fresh page; at the end, checks that it loaded nothing and logged no error.
 const onPage = (name, where, options, act) =>
   test(name, { timeout: 300_000 }, async () => {
     const page = await browser.page(where(), options);
@@ -41,7 +41,7 @@ test("the page is at most 900 KB of gzip", () => {
   assert.ok(gzipSync(readFileSync(file)).length <= 900 * 1024);
 });
 
-// A browser would notice a wrong byte only once it runs the function that holds it.
+// A browser would notice a wrong byte only when it runs the function that contains it.
 test("the page unpacks the module of the package", () => {
   const script = (name) => readFileSync(new URL(`../page/${name}`, import.meta.url), "utf8");
   const unpack = runInNewContext(`${script("lzma.js")}; unpackLzma`);
@@ -153,7 +153,7 @@ onPage("an output is stepped through with keys", () => address, {}, async (page)
   await page.press("l");
   assert.equal(await page.value("document.querySelector('#steps [data-step]').dataset.at"), "2");
   assert.match(await page.value("document.querySelector('#steps .now').textContent"), /could become the opening of thinking/);
-  // What is typed into a field steps through nothing.
+  // Typing into a field does not step.
   await page.value("document.querySelector('#output textarea').focus()");
   const typed = await page.value(text("output"));
   await page.press("l");
@@ -170,7 +170,7 @@ onPage("hostile text is text", () => address, {}, async (page) => {
   assert.equal(await page.value("document.title"), "Backchat playground");
 });
 
-// The contrast of every text that is seen, by its own color and the background it stands on.
+// The contrast of every visible text with its background.
 const CONTRAST = `(() => {
   const parts = (color) => color.match(/[\\d.]+/g).map(Number);
   const light = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
@@ -196,7 +196,7 @@ const CONTRAST = `(() => {
   return low;
 })()`;
 
-// As the pages of `--report --playground` link here.
+// The links of the pages of `--report --playground`.
 const stored = {
   source: "",
   chat: "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ stop }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}",
@@ -221,7 +221,7 @@ const keep = async (page, name) => {
   writeFileSync(join(pictures, `${name}.png`), await page.picture());
 };
 
-// The pictures of docs/playground.md.
+// The screenshots of docs/playground.md.
 for (const width of pictures ? [390, 1280] : []) {
   for (const shade of ["light", "dark"]) {
     const wrong = () => linkTo({ source: "example", template: derived.replace('"</think>"', '"</thinking>"') });
@@ -251,7 +251,7 @@ for (const width of [390, 768, 1280, 1600]) {
   }
 }
 
-// A long output in the field, scrolled to a share of its height.
+// A long output in the field, scrolled to a fraction of its height.
 const fillOutput = async (page, output, share = 0) => {
   await page.value(`(() => { const area = document.querySelector('#output textarea');
     area.value = ${JSON.stringify(output)}; area.dispatchEvent(new Event('input')); })()`);
@@ -298,7 +298,7 @@ onPage("colors lie behind their text wherever it is scrolled to", () => address,
   await page.until(PROVED);
   const rows = ["\tIt rains.", "日本語 and 🚆🚆 in one line, which is long enough to wrap, " + "word ".repeat(40), "שלום עולם"];
   const lines = rows.map((row) => PART.replace("Take a coat", row)).join("").repeat(40);
-  // In one line, rows far from its start are colored without what is above; with letters from right to left they cannot be.
+  // In one long line, rows far from its start are colored alone, except if it has letters written from right to left.
   const line = lines.replaceAll("\n", " ");
   const outputs = [lines, line, line.replaceAll("שלום עולם", "\t1.  and   more")];
   for (const [output, share] of outputs.flatMap((output) => [0, 0.31, 0.62, 1].map((share) => [output, share]))) {

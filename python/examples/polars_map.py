@@ -23,7 +23,7 @@ def main(model: str, source: str, target: str) -> None:
     for part in sorted(Path(source).glob("*.parquet")):
         done = Path(target, part.name)
         if not done.exists():
-            # A file gets its name when it is whole.
+            # A file gets its final name when it is complete.
             unfinished = done.with_suffix(".unfinished")
             pl.scan_parquet(part).with_columns(message=message).sink_parquet(unfinished)
             unfinished.rename(done)

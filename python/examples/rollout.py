@@ -1,4 +1,4 @@
-"""Let a model use tools over several turns, and keep every id that it sampled: for training, or to go on from a cache.
+"""Let a model use tools over several turns, and keep every id that it sampled, for training or for reusing a cache.
 
 Usage: python rollout.py MODEL "Weather in Rome?" [TURNS]      (pip install transformers torch)
 """
@@ -39,7 +39,7 @@ class Rollout:
 
 
 def answer(call: dict[str, Any]) -> dict[str, Any]:
-    """Run a call that the model wrote; what goes wrong is told to the model."""
+    """Run a call that the model wrote; errors are returned to the model."""
     function = call["function"]
     try:
         said = TOOLS[function["name"]](**function["arguments"])
@@ -56,7 +56,7 @@ def roll_out(
     tools: Sequence[Any] | None = None,
     turns: int = 4,
 ) -> Rollout:
-    """Sample, run the tools, append what the template has in between, and sample again."""
+    """Sample, run the tools, append the ids that the template has in between, and sample again."""
     rollout = Rollout(list(prompt_ids), [], [], list(messages), "turns")
     for _ in range(turns):
         before = rollout.prompt_ids + rollout.completion_ids

@@ -50,7 +50,7 @@ def error(message: str) -> dict[str, Any]:
 
 async def serve(template: backchat.Template, prompt: str, recording: Path, port: int) -> None:
     async def complete(request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        # A client that leaves ends the generation.
+        # A client that disconnects ends the generation.
         async with aclosing(generate(recording)) as pieces:
             events = backchat.astream(pieces, template, prefix=prompt)
             if not request.get("stream"):

@@ -27,7 +27,7 @@ EVENT_STREAM = "text/event-stream"
 
 
 class Asked(BaseModel):
-    """What this server reads of a request."""
+    """The members of a request that this server reads."""
 
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]] = []
@@ -38,13 +38,13 @@ class Asked(BaseModel):
 
 
 class Engine:
-    """Stands for the engine: it knows what it wrote, why it stopped, and how much that was."""
+    """A stand-in for the engine: it has the output, the reason why it stopped, and the token counts."""
 
     def __init__(self, recording: Path) -> None:
         self.pieces = [json.loads(line) for line in recording.read_text(encoding="utf-8").splitlines()]
 
     async def generate(self, grammar: str) -> AsyncGenerator[str, None]:
-        # An engine hands the grammar to its sampler.
+        # A real engine passes the grammar to its sampler.
         assert grammar
         for piece in self.pieces:
             await asyncio.sleep(piece.get("after_ms", 0) / 1000)
@@ -89,7 +89,7 @@ def application(grammar: backchat.Grammar, prompt: str, engine: Engine) -> FastA
             told["usage"] = None
 
         async def lines() -> AsyncIterator[str]:
-            # A client that leaves ends the generation.
+            # A client that disconnects ends the generation.
             async with aclosing(events()) as source:
                 async for chunk in backchat.aopenai_chunks(source, **told):
                     yield f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"

@@ -26,7 +26,7 @@ def get_weather(city: str) -> str:
 
 
 def asks_for_the_city(completions: list[list[dict[str, Any]]], city: list[str], **_: Any) -> list[float]:
-    """One for each call with the right city: the messages are what TRL read from the rollout."""
+    """A reward of 1 for each call with the right city, from the messages that TRL parsed."""
     calls = [[call["function"] for turn in turns for call in turn.get("tool_calls") or ()] for turns in completions]
     return [
         float(any(call["arguments"] == {"city": wanted} for call in made))
@@ -36,7 +36,7 @@ def asks_for_the_city(completions: list[list[dict[str, Any]]], city: list[str], 
 
 def main(model: str, prompts: str, output: str, steps: str = "100") -> None:
     tokenizer = add_response_template(AutoTokenizer.from_pretrained(model))
-    # What TRL trains on: the tokens of the model, not those of the tool.
+    # TRL trains on the model's tokens, not on the tool's.
     tokenizer.chat_template = backchat.add_generation_blocks(tokenizer.chat_template).chat_template
     trainer = GRPOTrainer(
         model=AutoModelForCausalLM.from_pretrained(model),

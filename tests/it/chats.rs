@@ -1,4 +1,4 @@
-//! Doctor, masks, generation blocks and the way back, on the project's own chat templates.
+//! Doctor, masks, generation blocks and unrendering, on the project's own chat templates.
 
 use std::fs;
 use std::path::PathBuf;
@@ -90,7 +90,7 @@ fn a_mask_begins_after_the_prompt_and_ends_with_the_stop() {
 fn each_turn_ends_with_its_own_stop_and_no_line_break_after_it() {
     let said = r#"[{"role": "user", "content": "a"}, {"role": "assistant", "content": "One."},
                    {"role": "user", "content": "b"}, {"role": "assistant", "content": "Two."}]"#;
-    // History writes another stop than the end of all; every turn begins with one marker.
+    // History has another stop than the last turn; every turn begins with the same marker.
     let two_stops = "{% for m in messages %}<|start|>{{ m.role }}<|text|>{{ m.content }}\
                      {{ '<|done|>' if loop.last and m.role == 'assistant' else '<|end|>' }}{% endfor %}\
                      {% if add_generation_prompt %}<|start|>assistant<|text|>{% endif %}";
@@ -109,7 +109,7 @@ fn each_turn_ends_with_its_own_stop_and_no_line_break_after_it() {
         let masked = mask(&compiled(source), &chat, &RenderOptions::default()).unwrap();
         assert_eq!(spans(&masked.text, &masked.spans), wanted, "{source}");
         let patched = add_generation_blocks(source, &Object::new(), &RenderOptions::default());
-        // One expression may write what cannot be divided.
+        // One expression may write text that cannot be split.
         let Ok(patched) = patched else { continue };
         let rendered = compiled(&patched.template).render(&chat, &RenderOptions::default()).unwrap();
         assert_eq!(spans(&rendered.text, &rendered.assistant_spans), wanted, "{}", patched.template);
@@ -139,7 +139,7 @@ fn a_turn_that_deviates_from_its_prompt_begins_with_a_whole_marker() {
     }
 }
 
-/// The prompt writes an empty thought: a turn without a thought repeats it, one with a thought only its beginning.
+/// The prompt writes empty reasoning: a turn without reasoning repeats it, one with reasoning only its beginning.
 #[test]
 fn a_header_that_some_turns_extend_is_outside_the_blocks() {
     let source = "{% for m in messages %}{% if m.role == 'assistant' %}{{ '<|bot|>\\n<think>\\n' + (m.thinking or '') + \
@@ -210,7 +210,7 @@ fn expressions_outside_blocks_keep_their_bytes_and_operators() {
         "{%+ endgeneration +%}",
     ];
     for (head, user, answer) in [
-        // `~` takes what is not defined, `+` does not; a sum of numbers is not divided.
+        // `~` accepts undefined values, `+` does not; a sum of numbers is not split.
         ("{{-bos_token ~ '<chat>\\n' }}", "{{ '<|user|>'~m.content  ~ '<|end|>\\n'}}", "{{ m.content + '<|end|>' }}\n"),
         ("{{ 1 + 2 }}", "{{ '#' ~ (loop.index0 + 1)  ~ m.content + '\\n' }}", "{{ m.content }}<|end|>\n"),
     ] {
@@ -244,7 +244,7 @@ fn a_turn_written_by_one_expression_is_captured_and_split() {
 
 #[test]
 fn the_end_of_a_turn_is_found_after_repeated_moved_or_dropped_texts() {
-    // A call's name closes it, and heads its result.
+    // A call's name is in its close and in the header of its result.
     let named = "{% for m in messages %}<|{{ m.role }}|>{% if m.tool_calls %}{% set name = m.tool_calls[0].function.name %}\
                  <{{ name }}>{{ m.tool_calls[0].function.arguments | tojson }}</{{ name }}>\
                  {% else %}{% if m.role == 'tool' %}from {{ m.name }}: {% endif %}{{ m.content }}{% endif %}<|end|>\n{% endfor %}\
@@ -285,7 +285,7 @@ fn the_end_of_a_turn_is_found_after_repeated_moved_or_dropped_texts() {
     }
 }
 
-/// Whether a value fits a schema, as far as the schemas of inputs go.
+/// Whether a value fits a schema; supports what input schemas use.
 fn fits(schema: &Value, value: &Value) -> bool {
     let Some(keywords) = schema.as_object() else { return schema != &Value::Bool(false) };
     keywords.iter().all(|(keyword, wanted)| match (keyword, value) {
@@ -356,7 +356,7 @@ fn the_input_schema_accepts_what_the_template_shows_and_rejects_what_it_refuses(
         for (messages, words) in &cases {
             let chat = context(&format!(r#"{{"messages": [{messages}], "tools": {tools}}}"#));
             let given = Value::Object(chat.clone());
-            // Whoever drops the tools says so about them; the messages are judged alone.
+            // Dropped tools are another fact; only the messages are tested here.
             let messages_fit =
                 fits(schema.get("properties").unwrap().get("messages").unwrap(), given.get("messages").unwrap());
             match template.render(&chat, &RenderOptions::default()) {
@@ -421,7 +421,7 @@ fn a_chat_unrenders_to_its_messages() {
         let chat = Unrenderer::new(&template, variables, options).unrender(&rendered.text).unwrap();
         assert!(chat.exact, "{}: {:?}", path.display(), chat.messages);
         let roles: Vec<_> = chat.messages.iter().filter_map(|message| message.get("role")?.as_str()).collect();
-        // Where the system text is written into a user's message, both readings render to the same bytes.
+        // If the system text is written into a user's message, both readings render to the same bytes.
         assert!(roles.ends_with(&["user", "assistant", "user"]), "{}: {roles:?}", path.display());
         read += 1;
     }
@@ -483,7 +483,7 @@ fn unreadable_tool_definitions_are_one_text() {
         assert_eq!((chat.exact, chat.tools.is_some()), (is_read, is_read), "{chat:?}");
         assert_eq!(Value::List(chat.messages), json::read(TURNS_READ).unwrap());
         let unread = chat.tools_text.map(|(start, end)| &text[start..end]);
-        // Every definition ends with `;)`, so that is known to be no part of what cannot be read.
+        // Every definition ends with `;)`, so that is not part of the unreadable text.
         assert_eq!(unread, (!is_read).then_some("go(city: date-time"));
     }
 }

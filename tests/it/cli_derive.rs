@@ -1,4 +1,4 @@
-//! The real command `backchat derive`: where the draft goes, what is said, and the exit codes.
+//! The real command `backchat derive`: the destination of the draft, the report, and the exit codes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ fn an_unproved_draft_is_printed_and_exits_with_1() {
     let said = text(&output.stderr);
     assert!(said.starts_with("partial: ") && said.contains("\n  unread     "), "{said}");
     assert!(json::read(text(&output.stdout)).unwrap().get("fields").is_some());
-    // A model's own config keeps what it has.
+    // A model's own config keeps its other keys.
     let folder = model("derive_partial");
     fs::copy(root().join("tests/derive/arguments_of_a_url.jinja"), folder.join("chat_template.jinja")).unwrap();
     let before = fs::read_to_string(folder.join("tokenizer_config.json")).unwrap();
@@ -55,7 +55,7 @@ fn the_report_fits_a_screen() {
     for source in sources.iter().step_by(9) {
         let said = text(&backchat(&["derive", source]).stderr).to_owned();
         assert!(said.lines().count() <= 23, "{source}: {said}");
-        // The command that comes next is one line, to be copied.
+        // The suggested command is one line that can be copied.
         let too_wide: Vec<&str> =
             said.lines().filter(|line| line.chars().count() > 80 && !line.starts_with("Next: ")).collect();
         assert!(too_wide.is_empty() || said.starts_with("error"), "{source}: {too_wide:?}");

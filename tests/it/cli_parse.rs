@@ -16,7 +16,7 @@ const TEMPLATE: &str = r#"{
   }
 }"#;
 
-/// A file of this test's own.
+/// A file for one test.
 fn file(name: &str, content: impl AsRef<[u8]>) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, content).unwrap();
@@ -36,7 +36,7 @@ fn stdout(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).unwrap()
 }
 
-/// What was said, without the directory of the test's files.
+/// The output, without the directory of the test's files.
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap().replace(env!("CARGO_TARGET_TMPDIR"), "TMP")
 }
@@ -45,7 +45,7 @@ fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 
-/// The answers to rows that carry their template or use the usual one.
+/// The answers to rows that carry their template or use the default one.
 fn rows(input: impl AsRef<[u8]>, name: &str, arguments: &[&str]) -> (Vec<String>, Output) {
     let template = template(name);
     let output = parse(&[&[template.as_str(), "--jsonl", "-"], arguments].concat(), input);
@@ -369,7 +369,7 @@ fn options_and_rows_select_what_stays_in_the_content() {
     assert!(answer[0].contains(r#""message": {"role": "assistant", "content": "Hi"}"#), "{}", answer[0]);
 }
 
-/// Runs `backchat parse` with so much memory, beside the 12 MiB that it may need whatever it reads.
+/// Runs `backchat parse` with this much memory, in addition to the 12 MiB that it may need for any input.
 #[cfg(target_os = "linux")]
 fn parse_within(bytes: u64, arguments: &[&str]) -> Output {
     let script = format!("ulimit -d {}; exec \"$@\"", (bytes + (12 << 20)) >> 10);
@@ -382,8 +382,8 @@ fn parse_within(bytes: u64, arguments: &[&str]) -> Output {
 #[cfg(target_os = "linux")]
 fn memory_is_bounded_by_the_text() {
     let template = template("memory.json");
-    // The text, and twice as much to parse it; with events 20 times as much, in which the 550 bytes a byte that they
-    // take if they are kept would not fit.
+    // The text, and twice as much to parse it; with events 20 times as much, which is too little to keep them: that takes 550
+    // bytes per byte.
     for (size, budget, arguments) in
         [(12_u64 << 20, 3, &["--chunks", "1"][..]), (2 << 20, 20, &["--chunks", "1", "--events"])]
     {
@@ -433,7 +433,7 @@ fn events_of_ids_have_their_range_of_ids() {
     let tokenizer = file("event-ids-tokenizer.json", tokenizer);
     let row = r#"{"id": 1, "prompt_ids": [9, 10, 1], "token_ids": [2, 0, 3, 11, 0, 1, 2, 1]}"#;
     let asked = ["--tokenizer", tokenizer.to_str().unwrap(), "--events", "--spans"];
-    // The last character never becomes whole.
+    // The last character stays incomplete.
     let singly = vec![("é", 0, 1), ("a", 1, 2), ("</", 2, 3), ("a", 4, 5), ("é", 5, 7), ("\u{fffd}", 7, 8)];
     for (cut, chunks) in [("whole", vec![("éa</", 0, 3), ("aé", 4, 7), ("\u{fffd}", 7, 8)]), ("1", singly)] {
         let (lines, output) = rows(row, "event-ids.json", &[&asked[..], &["--chunks", cut]].concat());

@@ -22,7 +22,7 @@ const TEMPLATE: &str = "\
 const MESSAGES: &str =
     r#"[{"role": "user", "content": "Hé"}, {"role": "assistant", "thinking": "hm ", "content": "Yo"}]"#;
 
-/// One tool, as a request has it.
+/// One tool in the format of a request.
 const TOOLS: &str = r#"[{"type": "function", "function": {"name": "now"}}]"#;
 
 /// Runs `backchat render` in a folder.

@@ -18,7 +18,7 @@ use std::process::Command;
 /// Matches any lines.
 const ELISION: &str = "…";
 
-/// Everything below this line of `docs/commands.md` is made from the command's own help.
+/// Everything below this line of `docs/commands.md` is generated from the command's help.
 const GENERATED: &str = "<!-- From here on made from `backchat COMMAND --help`. -->\n";
 
 fn root() -> PathBuf {
@@ -80,7 +80,7 @@ fn is_line(expected: &str, line: &str) -> bool {
     }
 }
 
-/// A line without the time that it tells, as in `1 case: 1 passed (0.01 s)`.
+/// A line without its duration, as in `1 case: 1 passed (0.01 s)`.
 fn timeless(line: &str) -> String {
     let time = line.rfind(" (").filter(|_| line.ends_with(" s)"));
     let is_time = |at: &usize| line[at + 2..line.len() - 3].parse::<f64>().is_ok();
@@ -99,7 +99,7 @@ fn is_as_expected(expected: &[&str], lines: &[&str]) -> bool {
     }
 }
 
-/// Runs the commands of a fence and gives the fence as it should be, or the error.
+/// Runs the commands of a fence and returns the fence as it should be, or the error.
 fn fence(body: &[&str], fails: bool, folder: &Path) -> Result<Vec<String>, String> {
     let mut written = Vec::new();
     let mut at = 0;

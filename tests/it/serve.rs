@@ -181,7 +181,7 @@ impl Drop for Server {
     }
 }
 
-/// The rows of a record once it has so many: they are written by a thread that answers don't wait for.
+/// The rows of a record once it has this many: a thread writes them, and answers do not wait for it.
 fn rows(record: &Path, count: usize) -> String {
     let began = Instant::now();
     loop {
@@ -319,7 +319,7 @@ fn recorded_outputs_are_served_one_after_another() {
     };
     let stream = ask(r#", "stream": true"#);
     assert!(stream.contains("data: [DONE]"), "{stream}");
-    // One for the name, one for all of the arguments.
+    // One for the name, one for all arguments.
     assert_eq!(stream.matches("\"tool_calls\": [").count(), 2, "{stream}");
     assert!(stream.contains(r#""arguments": "{\"city\": \"Oslo\"}""#), "{stream}");
     let second = json::read(&ask("")).unwrap();
@@ -438,7 +438,7 @@ mod https {
         assert_eq!(answer["choices"][0]["message"]["reasoning_content"].as_str(), Some("Hm."));
         assert_eq!(asked.lock().unwrap().len(), 1);
 
-        // The certificate names localhost, and nothing else.
+        // The certificate names only localhost.
         let output = serve(&format!("https://127.0.0.1:{port}")).stderr(Stdio::piped()).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         let said = String::from_utf8(output.stderr).unwrap();

@@ -1,17 +1,17 @@
-//! What the parser's events are in OpenAI's protocol: deltas, and the message that they add up to.
+//! Converts the parser's events to OpenAI's protocol: deltas, and the message that they add up to.
 
 use backchat::json::{self, Object};
 use backchat::parser::{ParseError, Parser};
 use backchat::{Event, Value};
 
-/// The names under which a message may keep what the model thought. Clients know the first.
+/// The keys that a message may use for reasoning. Clients know the first.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
 /// One answer as it is written.
 pub struct Answer {
     parser: Option<Parser>,
     calls: usize,
-    /// Whether the region's call is cut off, so that its arguments never end.
+    /// Whether the region's call was cut off, so that its arguments stay incomplete.
     skips: bool,
 }
 
@@ -20,7 +20,7 @@ impl Answer {
         Self { parser: Some(parser), calls: 0, skips: false }
     }
 
-    /// The role, and what the prompt has begun.
+    /// The role, and the events of the prompt.
     pub fn begin(&mut self) -> Vec<Object> {
         let events = self.parser.as_ref().map(|parser| parser.initial_events().to_vec()).unwrap_or_default();
         let mut deltas = vec![object([("role", "assistant".into())])];
@@ -34,7 +34,7 @@ impl Answer {
         Ok(self.deltas(events))
     }
 
-    /// The end of the text. Where the engine stopped at its limit, a call that is open is not passed off as whole.
+    /// Ends the text. If the engine stopped at its limit, an open call stays incomplete.
     pub fn finish(&mut self, said: Option<&str>) -> Result<Vec<Object>, ParseError> {
         let Some(parser) = self.parser.take() else { return Ok(Vec::new()) };
         let mut events = parser.finish()?.events;
@@ -126,7 +126,7 @@ impl Message {
         }
     }
 
-    /// The message. A call whose arguments never ended is not in it.
+    /// The message, without calls whose arguments are incomplete.
     pub fn into_value(mut self) -> Value {
         if !self.texts.contains_key("content") {
             self.texts.insert("content", Value::Null);

@@ -1,4 +1,4 @@
-//! Stands for the engine: it knows what it wrote, why it stopped, and how much that was.
+//! A stand-in for the engine: it has the output, the reason why it stopped, and the token counts.
 
 use std::error::Error;
 use std::fs;
@@ -10,12 +10,12 @@ use backchat::json;
 use tokio::time::sleep;
 
 pub struct Engine {
-    /// How long each piece took, and its text.
+    /// The duration and the text of each piece.
     pieces: Vec<(Duration, String)>,
     finish_reason: Option<String>,
 }
 
-/// The pieces that are still to come.
+/// The remaining pieces.
 pub struct Pieces(std::vec::IntoIter<(Duration, String)>);
 
 impl Engine {
@@ -36,7 +36,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// An engine hands the grammar to its sampler, in the form that it reads: `to_gbnf`, `to_ebnf`, `to_lark`.
+    /// A real engine passes the grammar to its sampler, in the format that it supports: `to_gbnf`, `to_ebnf`, `to_lark`.
     pub fn generate(&self, grammar: &Grammar) -> Pieces {
         debug_assert!(!grammar.to_ebnf().is_empty());
         Pieces(self.pieces.clone().into_iter())

@@ -5,9 +5,9 @@
 //! curl -N http://127.0.0.1:8080/v1/chat/completions -d '{"stream": true, "messages": []}'
 //! ```
 //!
-//! Whatever is asked, the answer is the recording of `examples/weather`. In a server of your own, the pieces come from
-//! the engine, which also says why it stopped and counts the tokens; it gets the grammar of the request, so that it
-//! keeps `tool_choice`, `parallel_tool_calls` and the schemas.
+//! Every request is answered with the recording of `examples/weather`. In your own server, the pieces come from the engine,
+//! which also reports why it stopped and counts the tokens; it gets the grammar of the request, so that the output obeys
+//! `tool_choice`, `parallel_tool_calls` and the schemas.
 
 mod answer;
 mod engine;
@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(axum::serve(listener, application(Model::read(root)?, engine)).await?)
 }
 
-/// How the model writes its turns: found once, shared by all requests.
+/// How the model writes its turns, inferred once and shared by all requests.
 struct Model {
     template: Template,
     grammars: Builder,
@@ -71,7 +71,7 @@ fn application(model: Model, engine: Engine) -> Router {
     Router::new().route("/v1/chat/completions", post(complete)).with_state(Arc::new((model, engine)))
 }
 
-/// What this server reads of a request.
+/// The members of a request that this server reads.
 struct Asked {
     grammar: Grammar,
     tools: Option<Arc<Tools>>,
@@ -117,7 +117,7 @@ async fn complete(State(state): State<Arc<(Model, Engine)>>, body: String) -> Re
         Err(message) => return failed(StatusCode::BAD_REQUEST, "invalid_request_error", &message),
     };
     let pieces = state.1.generate(&asked.grammar);
-    // A client that leaves drops the steps, and the next send ends the generation.
+    // If a client disconnects, the steps are dropped, and the next send ends the generation.
     let (sender, steps) = mpsc::channel(64);
     tokio::spawn({
         let state = Arc::clone(&state);
@@ -127,12 +127,12 @@ async fn complete(State(state): State<Arc<(Model, Engine)>>, body: String) -> Re
     if asked.stream { stream(steps, asked.include_usage.then_some(usage)) } else { whole(steps, usage).await }
 }
 
-/// What happens while an answer is written.
+/// A step of an answer.
 enum Step {
     Delta(Object),
     /// The answer ended, for this reason.
     End(&'static str),
-    /// The parser gave up: the text needs more than a parser may use.
+    /// The parser failed: the text exceeds a limit.
     Failed(String),
 }
 
@@ -165,7 +165,7 @@ async fn generate(parser: Parser, mut pieces: Pieces, engine: &Engine, steps: mp
     steps.send(Step::End(answer.finish_reason(engine.finish_reason()))).await.unwrap_or_default();
 }
 
-/// Each delta as a chunk. A failure is an event, too, as the answer has begun; no `[DONE]` follows it.
+/// Each delta as a chunk. A failure is also an event, because the answer has begun; no `[DONE]` follows it.
 fn stream(steps: mpsc::Receiver<Step>, usage: Option<Value>) -> Response {
     let chunk = |delta: Object, reason: Value| {
         let choice = Value::from([("index", 0.into()), ("delta", Value::Object(delta)), ("finish_reason", reason)]);

@@ -7,10 +7,10 @@ use backchat_derive::derive::ReaderVerdict;
 use crate::request::{maybe, notes, options};
 
 pub fn derive(chat_template: &str, variables: Option<&str>) -> Value {
-    // `inspect` tries them with the draft, which is shown before that.
+    // `inspect` tries them with the draft, which is shown first.
     let options = options(variables).leave_policies(true);
     let derivation = derive::derive(chat_template, &options);
-    // A draft that reads nothing right is none.
+    // A draft that parses no conversation correctly is not shown.
     let draft = derivation.response_template.as_ref().filter(|_| derivation.status != Status::Failed);
     let summary = if draft.is_some() { derivation.summary() } else { Vec::new() };
     Value::from([

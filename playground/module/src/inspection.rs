@@ -1,4 +1,4 @@
-//! What there is to say about a response template: problems, findings, its proof, and repairs.
+//! Inspects a response template: problems, findings, its proof, and repairs.
 
 use backchat::Template;
 use backchat::derive::Options;
@@ -10,7 +10,7 @@ use backchat_parser::template::source;
 
 use crate::request::{count, maybe, notes, options};
 
-/// The name of the template in what is said about it.
+/// The name of the template in messages.
 pub const FILE: &str = "response_template.json";
 
 pub fn inspect(text: &str, chat_template: Option<&str>, variables: Option<&str>) -> Value {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_load_says_where() {
+    fn load_errors_have_their_position() {
         let inspected = inspect("{\n  \"fields\": 1\n}", Some(CHAT), None);
         assert_eq!(inspected.get("loads"), Some(&Value::from(false)));
         let notes = inspected.get("notes").and_then(Value::as_list).unwrap();

@@ -1,4 +1,4 @@
-//! What one takes home: a fixture, and the patch of a `tokenizer_config.json`.
+//! Downloads: a fixture, and the patch of a `tokenizer_config.json`.
 
 use backchat::json::{self, Value};
 use backchat::parser;
@@ -28,7 +28,7 @@ mod tests {
     const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#;
 
     #[test]
-    fn a_fixture_reads_as_what_went_in() {
+    fn a_fixture_round_trips() {
         let text = fixture(TEMPLATE, "<user>Hi\n<bot>", "Hello\n=== \n<end>", None).unwrap();
         let file = read_text("a.fixture", text, &Shared::default());
         let case = file.cases[0].as_ref().unwrap();
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_holds_the_template_under_its_key() {
+    fn a_patch_has_the_template_under_its_key() {
         let patched = patch(TEMPLATE).unwrap();
         let opened = source::from_text("tokenizer_config.json".to_owned(), patched).unwrap();
         assert_eq!(opened.loaded.template.fields().len(), 1);

@@ -1,7 +1,7 @@
 //! Backchat for JavaScript: derive a response template from a chat template, prove it, lint it, repair it, and parse
-//! outputs with it. Nothing is fetched, and text is only ever given back as text.
+//! outputs with it. Nothing is fetched, and text is always returned as text.
 //!
-//! Each function takes texts and gives a plain object, whose type stands in `TYPES`.
+//! Each function takes texts and returns a plain object, whose type is in `TYPES`.
 
 mod derivation;
 mod inspection;
@@ -27,7 +27,7 @@ pub fn derive(chat_template: &str, variables: Option<String>) -> JsValue {
     object(&derivation::derive(chat_template, variables.as_deref()))
 }
 
-/// The turns that a chat template writes in an everyday conversation, for a response template to read.
+/// The turns that a chat template writes in an everyday conversation, as input for a response template.
 #[wasm_bindgen(skip_typescript)]
 pub fn turns(chat_template: &str, template: &str, variables: Option<String>) -> JsValue {
     object(&turns::turns(chat_template, template, variables.as_deref()))
@@ -39,37 +39,37 @@ pub fn inspect(template: &str, chat_template: Option<String>, variables: Option<
     object(&inspection::inspect(template, chat_template.as_deref(), variables.as_deref()))
 }
 
-/// Changes that make the proof of a response template better.
+/// Changes that improve the proof of a response template.
 #[wasm_bindgen(skip_typescript)]
 pub fn repairs(template: &str, chat_template: &str, variables: Option<String>) -> JsValue {
     object(&inspection::repairs(template, chat_template, variables.as_deref()))
 }
 
-/// Parses an output, whole.
+/// Parses a whole output.
 #[wasm_bindgen(skip_typescript)]
 pub fn read(template: &str, prefix: &str, output: &str, tools: Option<String>) -> JsValue {
     object(&stepping::read(template, prefix, output, tools.as_deref()))
 }
 
-/// The markup of an output that can be stepped through, character by character.
+/// The markup for stepping through an output, character by character.
 #[wasm_bindgen(skip_typescript)]
 pub fn steps(template: &str, prefix: &str, output: &str, tools: Option<String>) -> Option<String> {
     stepping::steps(template, prefix, output, tools.as_deref())
 }
 
-/// A fixture that holds an output and the message that a template reads in it.
+/// A fixture with an output and the message that a template parses from it.
 #[wasm_bindgen(skip_typescript)]
 pub fn fixture(template: &str, prefix: &str, output: &str, tools: Option<String>) -> Option<String> {
     keeping::fixture(template, prefix, output, tools.as_deref())
 }
 
-/// What to merge into a `tokenizer_config.json`.
+/// The members to merge into a `tokenizer_config.json`.
 #[wasm_bindgen(skip_typescript)]
 pub fn patch(template: &str) -> Option<String> {
     keeping::patch(template)
 }
 
-/// A value as an object of JavaScript. Values of models, which JSON there cannot carry, are texts in it.
+/// A value as a JavaScript object. Values from models are strings, because JavaScript's JSON cannot represent all of them.
 fn object(value: &Value) -> JsValue {
     js_sys::JSON::parse(&value.to_string()).unwrap_or(JsValue::NULL)
 }

@@ -1,4 +1,4 @@
-//! What the callers hand over: variables and tools as JSON, diagnostics back as plain values.
+//! Conversions for callers: variables and tools from JSON, diagnostics to plain values.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ pub fn options(variables: Option<&str>) -> Options {
     Options::default().variables(variables).now(NOW.to_owned())
 }
 
-/// Tools of a request; nothing if there are none, or if they are not tools.
+/// The tools of a request; `None` if there are none, or if they are invalid.
 pub fn tools(text: Option<&str>) -> Option<Arc<Tools>> {
     Tools::new(&json::read(text?).ok()?).ok().map(Arc::new)
 }
 
-/// A diagnostic about a text, or about none.
+/// A diagnostic, with its position if it is about a text.
 pub fn note(diagnostic: &Diagnostic, text: Option<&str>) -> Value {
     let place = diagnostic.place.as_ref();
     let span = text.and_then(|text| {

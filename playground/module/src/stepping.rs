@@ -1,4 +1,4 @@
-//! An output as a template reads it: its segments and its message, and the markup that steps through it.
+//! An output parsed with a template: its segments, its message, and the markup for stepping through it.
 
 use backchat::json::Value;
 use backchat::parser::Mode;
@@ -65,7 +65,7 @@ fn code(segment: Segment) -> usize {
     }
 }
 
-/// What is wrong with an output, in words.
+/// The problems of an output as sentences.
 fn problems(recording: &Recording) -> Vec<String> {
     let mut found = Vec::new();
     match recording.outcome() {
@@ -114,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn a_region_without_a_value_is_a_problem() {
+    fn a_malformed_region_is_a_problem() {
         let read = read(TEMPLATE, "<bot>", "<call>{</call>", None);
         let problems = read.get("problems").and_then(Value::as_list).unwrap();
         assert!(problems[0].as_str().unwrap().starts_with("`calls` could not be parsed: "), "{problems:?}");
     }
 
     #[test]
-    fn steps_are_markup_that_text_enters_escaped() {
+    fn steps_are_markup_with_escaped_text() {
         let html = steps(TEMPLATE, "<bot>", "<t><b>", None).unwrap();
         assert!(html.contains("data-step") && !html.contains("<b>"), "{html}");
         assert_eq!(steps("{", "", "", None), None);

@@ -28,7 +28,7 @@ pub fn turns(chat_template: &str, template_text: &str, variables: Option<&str>) 
     ])
 }
 
-/// What the model writes in a turn, with the token at which it stops.
+/// The model's text of a turn, with its stop token.
 fn output(turn: &ReadableTurn) -> String {
     format!("{}{}", turn.output, turn.stop.as_deref().unwrap_or(""))
 }

@@ -3,10 +3,10 @@ export interface Note {
   id: string;
   message: string;
   help: string | null;
-  /** UTF-16 offsets into the template, if the note is about a place in it. */
+  /** UTF-16 offsets into the template, if the note is about a position in it. */
   span: [number, number] | null;
   line: number | null;
-  /** A change that removes the problem: what it does, and the whole template with it. */
+  /** A change that fixes the problem: its description, and the whole template after it. */
   fix: { message: string; text: string } | null;
 }
 export interface Reader {
@@ -88,7 +88,7 @@ export interface Reading {
   message: string;
   problems: string[];
 }
-/** What policies of recovery do to the conversations, `inspect` finds out. */
+/** `inspect` finds the effect of recovery policies on the conversations. */
 export function derive(chatTemplate: string, variables?: string): Derivation;
 export function turns(chatTemplate: string, template: string, variables?: string): Turns | null;
 export function inspect(template: string, chatTemplate?: string, variables?: string): Inspection;

@@ -1,4 +1,4 @@
-//! Places in UTF-16 units, in which JavaScript counts.
+//! Positions in UTF-16 units, which JavaScript uses.
 
 /// Turns ascending byte offsets of a text into UTF-16 offsets, in one pass over the text.
 pub struct Offsets<'t> {
@@ -12,7 +12,7 @@ impl<'t> Offsets<'t> {
         Self { text, byte: 0, unit: 0 }
     }
 
-    /// The UTF-16 offset of a byte that is not before the last one asked for.
+    /// The UTF-16 offset of a byte at or after the previous one.
     pub fn at(&mut self, byte: usize) -> usize {
         let passed = self.text.get(self.byte..byte).unwrap_or("");
         self.unit += passed.encode_utf16().count();

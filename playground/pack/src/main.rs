@@ -1,7 +1,7 @@
-//! Packs the playground: `backchat-playground-pack MODULE.wasm ROOT OUT` writes `OUT/index.html`, one page that holds
+//! Packs the playground: `backchat-playground-pack MODULE.wasm ROOT OUT` writes `OUT/index.html`, one page with
 //! its script, its worker, its module and the chat templates, and `OUT/package`, the module for `npm pack`.
 //!
-//! The policy of the page names the hash of everything that it runs; nothing else runs, and nothing is fetched.
+//! The page's policy lists the hash of every script; nothing else runs, and nothing is fetched.
 
 use std::error::Error;
 use std::fs;
@@ -18,7 +18,7 @@ use wasm_bindgen_cli_support::Bindgen;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The scripts of the page, in the order in which one needs the other, after the stepper of the reports.
+/// The scripts of the page in the order of their dependencies, after the stepper of the reports.
 const SCRIPTS: [&str; 6] = ["base64.js", "editor.js", "link.js", "engine.js", "show.js", "page.js"];
 
 /// The scripts of its workers, after the binding of the module.
@@ -41,14 +41,14 @@ fn main() -> Result<()> {
     package(module, root, &out.join("package"))
 }
 
-/// The binding of the module. The names of functions are a third of it, and nobody reads them in a page.
+/// The binding of the module, without the names of functions, which are a third of it.
 fn bindgen(module: &Path) -> Bindgen {
     let mut bindgen = Bindgen::new();
     bindgen.input_path(module).out_name(NAME).remove_name_section(true).remove_producers_section(true);
     bindgen
 }
 
-/// The page with everything inside.
+/// The self-contained page.
 fn page(module: &Path, root: &Path) -> Result<String> {
     let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
     let mut bound = bindgen(module).no_modules(true)?.typescript(false).generate_output()?;
@@ -114,12 +114,12 @@ fn json(text: &str) -> String {
     out
 }
 
-/// A text that ends no element which holds it.
+/// A text that cannot end the element around it.
 fn embedded(text: &str) -> String {
     text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 }
 
-/// The hash of a script or a stylesheet, as a policy names it.
+/// The hash of a script or a stylesheet for the policy.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
@@ -130,8 +130,8 @@ fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(encoder.finish()?)
 }
 
-/// Bytes as a `.lzma` file, with the settings that suit WebAssembly: what follows depends on the byte before, little on
-/// the place.
+/// Bytes as a `.lzma` file, with settings for WebAssembly: the next byte depends on the one before, and little on the
+/// position.
 fn lzma(bytes: &[u8]) -> Result<Vec<u8>> {
     let options = LzmaOptions { lc: 4, pb: 1, ..LzmaOptions::with_preset(9) };
     let mut writer = LzmaWriter::new_use_header(Vec::new(), &options, Some(bytes.len() as u64))?;
@@ -139,7 +139,7 @@ fn lzma(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(writer.finish()?)
 }
 
-/// The module with its types, as `npm pack` takes it.
+/// The module with its types, for `npm pack`.
 fn package(module: &Path, root: &Path, out: &Path) -> Result<()> {
     bindgen(module).web(true)?.typescript(true).generate(out)?;
     fs::copy(root.join("LICENSE"), out.join("LICENSE"))?;
