@@ -20,7 +20,7 @@ def test_rows_come_in_order_on_any_number_of_threads():
         assert rows.errors == {}
 
 
-def test_what_becomes_of_a_row_that_cannot_be_read():
+def test_rows_that_cannot_be_parsed():
     rows = backchat.parse_batch([OUTPUT, BAD], SPEC, prefix="<bot>")
     assert rows == [MESSAGE, None]
     assert list(rows.errors) == [1] and rows.errors[1].row == 1 and "tool_calls" in str(rows.errors[1])
@@ -31,7 +31,7 @@ def test_what_becomes_of_a_row_that_cannot_be_read():
     assert rows == [{"role": "assistant", "content": BAD}]
 
 
-def test_every_kind_of_value_comes_through():
+def test_every_kind_of_value_is_converted():
     values: dict[str, object] = {
         "none": None,
         "yes": True,
@@ -61,7 +61,7 @@ def test_errors_come_in_order():
 
 
 @pytest.mark.parametrize("runs", [True, False])
-def test_the_collector_is_left_as_it_was(runs):
+def test_the_collector_keeps_its_state(runs):
     before = gc.isenabled()
     try:
         (gc.enable if runs else gc.disable)()
@@ -71,7 +71,7 @@ def test_the_collector_is_left_as_it_was(runs):
         (gc.enable if before else gc.disable)()
 
 
-def test_one_for_all_or_one_for_each():
+def test_one_value_for_all_rows_or_one_per_row():
     other = {"start_anchor": "<bot>", "fields": {"answer": {"close": "<end>"}}}
     rows = backchat.parse_batch(["a<end>", "b<end>"], [SPEC, other], prefix=["<bot><think>", "<bot>"])
     assert rows == [{"role": "assistant", "thinking": "a<end>"}, {"answer": "b"}]
@@ -98,7 +98,7 @@ def test_wrong_use(options, error, words):
         backchat.parse_batch("a", SPEC, prefix="")
 
 
-def test_the_command_gives_the_same_bytes(tmp_path):
+def test_the_command_prints_the_same_bytes(tmp_path):
     (tmp_path / "template.json").write_text(json.dumps(SPEC))
     texts = [OUTPUT, "Ja<end>", "<think>cut", ""]
     rows = [{"id": number, "text": text, "prefix": "<bot>"} for number, text in enumerate(texts)]

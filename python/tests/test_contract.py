@@ -31,5 +31,5 @@ def test_the_table_names_both_servers():
 
 @pytest.mark.skipif(FOLDER == Path(), reason="BACKCHAT_TEST_SERVERS is not set; `.ci/servers` makes its folder")
 @pytest.mark.parametrize(("module", "name", "known"), ROWS)
-def test_the_server_still_asks_that(module, name, known):
+def test_the_server_still_has_these_parameters(module, name, known):
     assert signature(module, name) == known

@@ -1,4 +1,4 @@
-"""The snippets of docs/python.md run as they stand there, one after another."""
+"""Runs the snippets of docs/python.md unchanged, one after another."""
 
 import json
 import re
@@ -18,7 +18,7 @@ ANSWER = {"role": "assistant", "content": "Yes."}
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Runs snippets where there is a model folder, with the names that they take as given; gives the names after them."""
+    """Runs snippets next to a model folder, with the names that they use; returns the names that they define."""
     (tmp_path / "model").mkdir()
     spec = backchat.derive(CHAT_TEMPLATE).response_template
     config = {"chat_template": CHAT_TEMPLATE, "response_template": spec}

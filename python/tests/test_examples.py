@@ -1,4 +1,4 @@
-"""The examples, each run as its user runs it, against the engine itself.
+"""Runs the examples as users do, against the engine itself.
 
 Ray and Spark start slowly, so they run where BACKCHAT_TEST_ENGINES is set; Spark needs Java.
 """
@@ -37,7 +37,7 @@ def content(row):
 
 
 def needs(package, slow=False, program=None):
-    """Skips, and says so, where an engine is not there."""
+    """Skips with a message if an engine is not installed."""
     asked = not slow or "BACKCHAT_TEST_ENGINES" in os.environ
     if not asked:
         return pytest.mark.skip(reason=f"{package} starts slowly: set BACKCHAT_TEST_ENGINES")
@@ -105,7 +105,7 @@ def test_every_row_has_its_message_or_its_reason(example, model, tmp_path, monke
 
 
 @needs("polars")
-def test_a_job_that_was_killed_goes_on_where_it_stopped(model, tmp_path):
+def test_a_killed_job_resumes_where_it_stopped(model, tmp_path):
     outputs, messages = tmp_path / "outputs", tmp_path / "messages"
     parts = [f"{part:02}.parquet" for part in range(24)]
     for part in parts:
@@ -131,7 +131,7 @@ def test_a_job_that_was_killed_goes_on_where_it_stopped(model, tmp_path):
 
 @pytest.fixture
 def served(model, tmp_path):
-    """Serves `OUTPUT` character by character; gives the port."""
+    """Serves `OUTPUT` character by character; returns the port."""
     pieces = [{"after_ms": 10, "text": character} for character in OUTPUT]
     (tmp_path / "recording.jsonl").write_text("".join(json.dumps(piece) + "\n" for piece in pieces))
     (tmp_path / "prompt.txt").write_text("<bot>")
@@ -147,7 +147,7 @@ def served(model, tmp_path):
 
 
 async def client(port, arrived, name):
-    """What a client reads; `arrived` gets its name for each line."""
+    """The lines that a client reads; `arrived` gets its name for each."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     body = b'{"stream": true}'
     writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
@@ -181,7 +181,7 @@ def test_a_server_streams_to_many_clients_at_once(served):
         assert arrived.index(one) < len(arrived) - 1 - arrived[::-1].index(other)
 
 
-def test_a_server_goes_on_after_clients_that_leave_or_say_nonsense(served):
+def test_a_server_survives_clients_that_disconnect_or_send_invalid_data(served):
     async def talk():
         for said in (b"", b"GET / HTTP/1.1\r\nContent-Length: many\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
             _, writer = await asyncio.open_connection("127.0.0.1", served)

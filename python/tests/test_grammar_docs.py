@@ -1,4 +1,4 @@
-"""The snippets of docs/grammar.md, each with the engine it is for, which then judges outputs without a model."""
+"""Runs the snippets of docs/grammar.md with their engines, which then judge outputs without a model."""
 
 import json
 import os
@@ -33,7 +33,7 @@ OUTPUTS = {
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Runs the snippets that every engine needs and those that name this one, where there is a model; gives their names."""
+    """Runs the snippets for every engine and those for this one, next to a model; returns the names that they define."""
     (tmp_path / "models/mine").mkdir(parents=True)
     shutil.copy(ROOT / "chat_templates/hermes.jinja", tmp_path / "models/mine/chat_template.jinja")
     (tmp_path / "tools.json").write_text(TOOLS, encoding="utf-8")
@@ -110,7 +110,7 @@ def write_model(path):
 
 @pytest.fixture
 def llama_server(tmp_path):
-    """The address of llama.cpp's own server, if it is on the PATH."""
+    """The address of llama.cpp's server, if it is on the PATH."""
     program = shutil.which("llama-server")
     if program is None:
         pytest.skip("llama-server is not on the PATH")
@@ -147,13 +147,13 @@ def llama_server(tmp_path):
 
 
 def test_the_server_of_llama_cpp(run, llama_server):
-    # The page samples once; here every output has to read back, however unlikely a model would be to write it.
+    # The page samples once; here every output must parse back, however unlikely it is.
     names = run("urllib", server=llama_server)
     template = json.loads((ROOT / "derived/hermes.json").read_text(encoding="utf-8"))
     for choice in ("auto", "required"):
         fields = names["fields"]("--prefix", "prompt.txt", "--tool-choice", choice)
         assert fields["grammar_lazy"] == (choice == "auto")
-        # What ends texts and begins calls is made likelier than other bytes.
+        # Bytes that end texts or begin calls are made likelier than others.
         body = {
             "prompt": names["prompt"],
             "n_predict": 400,

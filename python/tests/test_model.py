@@ -1,4 +1,4 @@
-"""What the plug-ins make of a model: a response template that is kept, and grammars that are made once."""
+"""The plug-ins' models: a cached response template, and grammars that are built once."""
 
 import json
 import logging
@@ -39,7 +39,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_derived_template_is_kept_and_reported(cache, caplog, monkeypatch):
+def test_a_derived_template_is_cached_and_reported(cache, caplog, monkeypatch):
     for start in range(2):
         tokenizer = Tokenizer()
         with caplog.at_level(logging.WARNING):
@@ -48,13 +48,13 @@ def test_a_derived_template_is_kept_and_reported(cache, caplog, monkeypatch):
         (line,) = [record.getMessage() for record in caplog.records]
         assert "generated conversations parse back exactly; the format loses nothing" in line
         assert len(list(cache.iterdir())) == 1
-        # Another start finds it there.
+        # The next start finds it.
         caplog.clear()
         _model._derived.cache_clear()
         monkeypatch.setattr(backchat, "derive", None)
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing_but_time(monkeypatch, tmp_path):
+def test_an_unwritable_folder_costs_only_time(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("BACKCHAT_CACHE", str(tmp_path / "file" / "below"))
     _model._derived.cache_clear()
@@ -63,7 +63,7 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_time(monkeypatch, tmp
     assert tokenizer.response_template["start_anchor"] == "[assistant]"
 
 
-def test_a_file_that_was_cut_is_derived_again(cache):
+def test_a_truncated_file_is_derived_again(cache):
     _model.prepare(Tokenizer(), "vllm")
     (kept,) = cache.iterdir()
     kept.write_text(kept.read_text()[:40])
@@ -72,7 +72,7 @@ def test_a_file_that_was_cut_is_derived_again(cache):
     assert json.loads(kept.read_text())["response_template"]
 
 
-def test_a_template_of_the_model_s_own_stays(cache):
+def test_the_model_s_own_template_is_kept(cache):
     tokenizer = Tokenizer()
     tokenizer.init_kwargs["response_template"] = own = {"start_anchor": "[assistant]", "fields": {"content": {}}}
     _model.prepare(tokenizer, "vllm")
@@ -86,7 +86,7 @@ def test_a_model_that_cannot_be_served_is_refused(cache, chat_template, why):
         _model.prepare(Tokenizer(chat_template), "vllm")
 
 
-def test_grammars_of_a_model_are_made_once():
+def test_grammars_of_a_model_are_built_once():
     tokenizer = Tokenizer()
     template = derived()
     first = _model.grammar_of(tokenizer, template)
@@ -108,7 +108,7 @@ def test_a_grammar_keeps_the_template_and_names_the_tokens_of_a_folder(tmp_path)
     assert backchat.grammar(tmp_path, TOOLS, tool_choice="required", format="lark") == made
 
 
-def test_a_grammar_says_what_it_cannot_make():
+def test_errors_of_grammars():
     grammar = backchat.Grammar(CHAT_TEMPLATE)
     with pytest.raises(backchat.TemplateError, match="not among the tools"):
         grammar.for_request(TOOLS, tool_choice="g")
@@ -121,7 +121,7 @@ def test_a_grammar_says_what_it_cannot_make():
     assert backchat.Grammar(grammar.template).for_request(TOOLS)["grammar"]
 
 
-def test_nothing_of_a_server_is_imported():
+def test_no_server_is_imported():
     code = "import backchat.integrations._model, sys; print([m for m in sys.modules if m.split('.')[0] in ('vllm', 'sglang', 'transformers')])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

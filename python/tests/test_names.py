@@ -1,4 +1,4 @@
-"""One rule for what is named: every function takes a template from wherever the command takes it."""
+"""One rule for names: every function accepts the sources that the command accepts."""
 
 import json
 import re
@@ -20,7 +20,7 @@ MESSAGES = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": 
 
 @pytest.fixture(autouse=True)
 def places(tmp_path, monkeypatch):
-    """A folder of everything that can be named: files, a model folder, a model in the cache."""
+    """A folder with every kind of source: files, a model folder, a model in the cache."""
     cached = tmp_path / "hub/models--org--mine/snapshots/1"
     config = json.dumps({"chat_template": TEXT, "response_template": SPEC, "eos_token": "<|im_end|>"})
     for folder in (cached, tmp_path / "model"):
@@ -93,14 +93,14 @@ def test_a_chat_template_is_named_the_same_everywhere(function):
 def test_a_response_template_is_named_the_same_everywhere(function):
     call = RESPONSE_TEMPLATES[function]
     given = ["spec.json", Path("spec.json"), Path("odd{name}.json"), json.dumps(SPEC), backchat.Template(SPEC)]
-    # A model has a chat template, too, which these three prefer or look at as well.
+    # A model also has a chat template, which these three prefer or examine as well.
     given += ["model", Path("model"), "org/mine"] if function not in ("lint", "Grammar") else []
     for one in given:
         assert call(one) == call(SPEC), one
 
 
 @pytest.mark.parametrize("function", [*CHAT_TEMPLATES, *RESPONSE_TEMPLATES])
-def test_a_name_of_nothing_says_what_was_tried(function):
+def test_the_error_for_an_unknown_name_lists_what_was_tried(function):
     call = CHAT_TEMPLATES.get(function) or RESPONSE_TEMPLATES[function]
     told = {
         "nowhere": "nowhere: there is no file or folder of this name; "
@@ -115,13 +115,13 @@ def test_a_name_of_nothing_says_what_was_tried(function):
         call(3)
 
 
-def test_open_takes_names_alone():
+def test_open_takes_only_names():
     assert backchat.Template.open("odd{name}.json") == backchat.Template(SPEC)
     with pytest.raises(backchat.TemplateError, match="no file or folder"):
         backchat.Template.open(json.dumps(SPEC))
 
 
-def test_what_else_is_named():
+def test_other_names():
     assert backchat.Tokenizer("model").encode("<|im_end|>") == backchat.Tokenizer(Path("model")).encode("<|im_end|>")
     row = json.loads(Path("outputs.jsonl").read_text(encoding="utf-8"))
     for samples in ("outputs.jsonl", Path("outputs.jsonl"), [row]):
@@ -136,12 +136,12 @@ def test_what_else_is_named():
             call("nowhere")
 
 
-def test_prove_says_which_argument_comes_first():
+def test_prove_reports_swapped_arguments():
     with pytest.raises(TypeError, match="a chat template is a str or a path, not dict"):
         backchat.prove(TEXT, SPEC)
 
 
-def test_one_of_several_chat_templates_is_chosen():
+def test_one_of_several_chat_templates_is_selected():
     several = [{"name": "default", "template": "{{ 'one' }}"}, {"name": "tool_use", "template": "{{ 'two' }}"}]
     Path("several.json").write_text(json.dumps({"chat_template": several}), encoding="utf-8")
     assert backchat.render("several.json", []).text == "one"
@@ -153,7 +153,7 @@ def test_one_of_several_chat_templates_is_chosen():
         backchat.render("{{ 'one' }}", [], template_name="default")
 
 
-def test_tokens_beside_a_template_are_the_model_s():
+def test_special_tokens_come_from_files_next_to_a_template():
     template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{{ eos_token }}{% endfor %}"
     template += "{% if add_generation_prompt %}[assistant]{% endif %}"
     Path("model/chat.jinja").write_text(template, encoding="utf-8")
@@ -192,7 +192,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("function", COMMANDS)
-def test_the_docstring_says_what_the_help_says(function):
+def test_the_docstring_matches_the_help(function):
     def flat(text):
         return " ".join(text.split())
 
@@ -204,7 +204,7 @@ def test_the_docstring_says_what_the_help_says(function):
     assert flat(help).startswith(doc.splitlines()[0].removesuffix("."))
     told = dict(re.findall(r"(?ms)^    - `(\w+)`: (.*?)(?=^    - `|^$|\Z)", doc))
     assert set(told) == set(signature(called).parameters)
-    # The same words, but for what only a command line has: repeating an option, or a NAME=VALUE.
+    # The same words, except for the command line's own: repeating an option, or NAME=VALUE.
     same = {"samples", "reasoning_field", "template_name", "thorough", "start_anchor", "filter", "template", "target"}
     for name in same & set(told):
         option = f"--{name.replace('_', '-')} "

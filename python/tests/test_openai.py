@@ -1,4 +1,4 @@
-"""What `openai_chunks` and `openai_completion` make, for clients of OpenAI's protocol."""
+"""`openai_chunks` and `openai_completion`, for clients of OpenAI's protocol."""
 
 import itertools
 import json
@@ -52,14 +52,14 @@ def events(text, size=1, **options):
 
 
 def told(text, **options):
-    """What a client puts together: the texts, the calls, and why it ended."""
+    """The answer that a client assembles: the texts, the calls, and the finish reason."""
     texts: dict[str, str] = {}
     calls, reason = together(backchat.openai_chunks(events(text), **options), texts)
     return texts, calls, reason
 
 
 def together(chunks, texts=None):
-    """The calls of a stream, and why it ended; its other texts are added to `texts`."""
+    """The calls of a stream and its finish reason; its other texts are added to `texts`."""
     texts = {} if texts is None else texts
     calls: dict[int, dict[str, str]] = {}
     reason = None
@@ -115,7 +115,7 @@ def test_arguments_grow():
         ("Hi", "content_filter", "content_filter"),
     ],
 )
-def test_the_reason_why_it_ended(text, says, reason):
+def test_the_finish_reason(text, says, reason):
     assert told(text, finish_reason=says)[2] == reason
     assert told(text, finish_reason=lambda: says)[2] == reason
     completion = backchat.openai_completion(events(text), finish_reason=says)
@@ -123,7 +123,7 @@ def test_the_reason_why_it_ended(text, says, reason):
 
 
 @pytest.mark.parametrize("says", [None, "length"])
-def test_no_cut_passes_off_a_call(says):
+def test_no_cut_completes_a_call(says):
     text = f"<t>Hm</t>Well.{PAY}{PAY}<end>"
     for cut in range(len(text)):
         _, calls, reason = told(text[:cut], finish_reason=says)
@@ -150,12 +150,12 @@ def recorded(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_no_cut_of_a_recorded_output_passes_off_a_call(name):
+def test_no_cut_of_a_recorded_output_completes_a_call(name):
     template = backchat.Template.open(ROOT / "derived" / f"{name}.json")
     text, prefix, tools = recorded(name)
 
     def answer(end, says):
-        """The calls with whole arguments in the stream and in the answer, and why each of them ended."""
+        """The calls with complete arguments in the stream and in the answer, and the finish reasons."""
         read = lambda: backchat.stream([text[:end]], template, prefix=prefix, tools=tools)
         streamed, reason = together(backchat.openai_chunks(read(), finish_reason=says))
         (choice,) = backchat.openai_completion(read(), finish_reason=says)["choices"]
@@ -184,7 +184,7 @@ def test_a_malformed_call_is_not_in_the_answer():
     assert message["content"] == "Done."
 
 
-def test_what_every_chunk_has():
+def test_the_members_of_every_chunk():
     chunks = list(backchat.openai_chunks(events("Hi<end>"), model="m", usage={"total_tokens": 3}))
     assert {(chunk["id"], chunk["model"], chunk["object"]) for chunk in chunks} == {
         (chunks[0]["id"], "m", "chat.completion.chunk")
@@ -193,7 +193,7 @@ def test_what_every_chunk_has():
     assert chunks[-1]["choices"] == [] and chunks[-1]["usage"] == {"total_tokens": 3}
 
 
-def test_the_client_s_own_models_take_them():
+def test_the_client_s_own_models_accept_them():
     types = pytest.importorskip("openai.types.chat")
     from pydantic import TypeAdapter
 

@@ -1,4 +1,4 @@
-"""The parser as Python's users meet it: templates, events, exceptions, threads."""
+"""The parser in Python: templates, events, exceptions, threads."""
 
 import asyncio
 import contextlib
@@ -38,7 +38,7 @@ MESSAGE: dict[str, Any] = {
 
 
 def joined(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events with the chunks of a region as one."""
+    """The events, with the chunks of a region merged."""
     found: list[dict[str, Any]] = []
     for event in events:
         if event["type"] == "region_chunk" and found and found[-1]["type"] == "region_chunk":
@@ -62,7 +62,7 @@ def test_one_message_however_the_text_is_cut():
         assert parser.finalize()[0] == MESSAGE, cut
 
 
-def test_events_have_the_words_and_the_order_of_transformers():
+def test_events_have_the_keys_and_the_order_of_transformers():
     events = list(backchat.stream(["<think>H", "m</think>Y<end>"], SPEC, prefix="<bot>"))
     assert events == [
         {"type": "region_open", "field": "thinking"},
@@ -87,7 +87,7 @@ def test_spans_are_in_characters_and_no_chunk_holds_a_piece_of_the_prompt():
     assert opened == {"type": "region_open", "field": "thinking", "start": 1, "end": 8, "captures": {}}
 
 
-def test_what_is_held_back_and_the_message_as_it_stands():
+def test_held_text_and_the_message_so_far():
     parser = backchat.ResponseParser(SPEC, "<bot>", spans=True)
     parser.feed("<think>Hm</think>Ä")
     parser.feed("<en")
@@ -96,7 +96,7 @@ def test_what_is_held_back_and_the_message_as_it_stands():
     assert [pending["field"] for pending in parser.held.pending] == ["content"]
 
 
-def test_a_region_without_a_value():
+def test_a_malformed_region():
     parser = backchat.ResponseParser(SPEC, "<bot>")
     events = parser.feed("<call>nothing</call>Yes")
     told = [event["type"] for event in events if event["field"] == "tool_calls"]
@@ -110,7 +110,7 @@ def test_a_region_without_a_value():
     assert parser.finalize()[0]["content"] == "Yes"
 
 
-def test_a_name_that_nothing_fills_is_a_key_error():
+def test_an_unknown_name_in_a_transform_is_a_key_error():
     spec = {"start_anchor": "a", "fields": {"x": {"open": "<", "close": ">", "transform": {"y": "{nope}"}}}}
     with pytest.raises(KeyError) as raised:
         backchat.parse_response("<b>", spec, prefix="")
@@ -138,7 +138,7 @@ def test_required_fields():
         (lambda: backchat.nothing, AttributeError, "nothing"),  # type: ignore[attr-defined]
     ],
 )
-def test_wrong_use_says_what_is_wrong(call, error, words):
+def test_errors_of_wrong_use(call, error, words):
     with pytest.raises(error, match=words):
         call()
 
@@ -151,7 +151,7 @@ def test_every_problem_of_a_template_at_once():
     assert {problem.path for problem in raised.value.diagnostics} >= {"fields.a.join", "fields.b.content"}
 
 
-def test_a_finalized_parser_takes_nothing_more():
+def test_a_finalized_parser_accepts_no_more_input():
     parser = backchat.ResponseParser(SPEC, "<bot>")
     parser.feed(OUTPUT)
     assert parser.finalize()[0] == MESSAGE == parser.message
@@ -193,7 +193,7 @@ def test_numbers_keep_their_digits():
     assert backchat.Template({**spec, "defaults": found}).to_dict()["defaults"] == found
 
 
-def test_tools_give_arguments_their_types():
+def test_arguments_are_cast_by_tools():
     tools = [{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}]
     text = '<call>{"name": "f", "args": {"a": "7"}}</call>'
     call = backchat.parse_response(text, SPEC, prefix="<bot>", tools=tools)["tool_calls"][0]
@@ -239,7 +239,7 @@ def test_chunks_of_an_asynchronous_source():
     assert without_time[0] == without_time[1] and len(wanted) > 5
 
 
-def test_chunks_come_when_their_piece_does():
+def test_chunks_arrive_with_their_piece():
     fed = []
 
     async def pieces():
@@ -271,7 +271,7 @@ def test_an_asynchronous_source_that_fails():
     assert parser.finalize()[0]["content"] == "Y"
 
 
-def test_one_output_beside_an_event_loop():
+def test_one_output_without_blocking_an_event_loop():
     from backchat.aio import aparse
 
     assert asyncio.run(aparse(OUTPUT, SPEC, prefix="<bot>")) == MESSAGE

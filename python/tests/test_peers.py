@@ -1,4 +1,4 @@
-"""Beside the parsers of the servers: the same messages and events as theirs.
+"""Compares with the servers' own parsers: the same messages and events.
 
 BACKCHAT_TEST_PEERS names a folder in which the wheels of vLLM and SGLang are unpacked; nothing else of them is loaded
 than the parser that each carries, which needs the package `regex`. transformers' is the one that is installed.
@@ -54,7 +54,7 @@ TURNS: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module", params=[*PEERS, "transformers"])
 def peer(request):
-    """The module of a peer's parser, and what makes ours in its contract."""
+    """The module of a peer's parser, and a constructor of ours with its interface."""
     if "BACKCHAT_TEST_PEERS" not in os.environ:
         pytest.skip("set BACKCHAT_TEST_PEERS to a folder with the unpacked wheels of vLLM and SGLang")
     pytest.importorskip("regex")
@@ -64,7 +64,7 @@ def peer(request):
     ours, place = PEERS[request.param]
     folder = Path(os.environ["BACKCHAT_TEST_PEERS"]) / place
     assert folder.is_dir(), f"there is no {folder}"
-    # Its own files alone, without the package around them, which needs much that is not here.
+    # Only its own files, without the package around them, which has many dependencies.
     package = ModuleType(f"peer_{request.param}")
     package.__path__ = [str(folder)]
     sys.modules[package.__name__] = package
@@ -76,7 +76,7 @@ def reference(template, prefix, tools=None):
 
 
 def streams(name):
-    """Prompts and outputs as a model's chat template writes them."""
+    """Prompts and outputs from a model's chat template."""
     chat_template = (ROOT / "chat_templates" / f"{name}.jinja").read_text(encoding="utf-8")
     asked = [{"role": "user", "content": "How is it in Oslo?"}]
     for turn in TURNS:
@@ -85,13 +85,13 @@ def streams(name):
             whole = backchat.render(chat_template, [*asked, {"role": "assistant", **turn}], tools=TOOLS).text
         except ValueError:
             continue
-        # A prompt that opens reasoning is no beginning of a turn whose reasoning the template drops.
+        # A prompt that opens reasoning does not begin a turn whose reasoning the template drops.
         prompt = os.path.commonprefix([prompt, whole])
         yield prompt, whole[len(prompt) :]
 
 
 def cuts(text):
-    """The text whole, character by character, and in pieces as a sampler hands them on."""
+    """The text as a whole, by character, and in pieces of a sampler's size."""
     draw = random.Random(text)
     pieces, start = [], 0
     while start < len(text):
@@ -102,7 +102,7 @@ def cuts(text):
 
 
 def follow(make, template, prefix, pieces):
-    """The message, and the events with the chunks of a region as one: how much is held is each parser's own."""
+    """The message and the events, with the chunks of a region merged: how much is held may differ."""
     parser = make(template, prefix, tools=TOOLS)
     events = list(parser.initial_events)
     for piece in pieces:
@@ -137,7 +137,7 @@ TEMPLATES = sorted(path for path in (ROOT / "tests/templates").glob("*.json") if
 
 
 def fragments(template):
-    """The marks of a template, whole and in halves, and what stands between them."""
+    """The markers of a template, whole and in halves, and the text between them."""
     marks = [".", "a", "b", " ", "\n", "1", '"', '{"a": 1}', "é", "<end>", "<call>", "</call>", "k: v", "</", "x>"]
     for spec in (template, *template["fields"].values()):
         for key in ("start_anchor", "open", "close"):
@@ -147,7 +147,7 @@ def fragments(template):
 
 
 def told(make, *arguments):
-    """What `follow` gives, or that there is no message."""
+    """The result of `follow`, or `None` if there is no message."""
     try:
         message, events = follow(make, *arguments)
     except ValueError:

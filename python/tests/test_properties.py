@@ -1,4 +1,4 @@
-"""What holds for any template, any text and any cuts: hypothesis looks for what breaks it."""
+"""Properties of any template, any text and any cuts, tested with hypothesis."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 settings.register_profile("anew", deadline=None, max_examples=200)
-# The same cases on every run, so that a red run is caused by the change at hand.
+# The same cases on every run, so that a failure is caused by the change.
 settings.register_profile("same", settings.get_profile("anew"), derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "anew"))
 
@@ -55,7 +55,7 @@ FIELD = st.builds(
 
 
 def load(spec):
-    """The template, or nothing: what is generated need not be one."""
+    """The template, or `None` if the generated one is invalid."""
     try:
         return backchat.Template(spec)
     except backchat.TemplateError as error:
@@ -73,7 +73,7 @@ TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join) | st.text
 
 
 def fragments(template):
-    """The template's own marks, whole and in halves: what texts have to be made of to meet them."""
+    """The template's own markers, whole and in halves, as parts of texts."""
     marks = [template.to_dict().get("start_anchor", "")]
     for field in template.to_dict()["fields"].values():
         for key in ("open", "close"):
@@ -84,7 +84,7 @@ def fragments(template):
 
 
 def cases(template):
-    """The template, a prefix and a text, as they may meet."""
+    """A template, a prefix and a text."""
     texts = st.lists(st.sampled_from(fragments(template)) | st.sampled_from(FRAGMENTS), max_size=14).map("".join)
     return st.tuples(st.just(template), texts | TEXTS, texts | TEXTS)
 
@@ -94,7 +94,7 @@ CUTS = st.lists(st.integers(1, 6), min_size=1, max_size=6)
 
 
 def pieces(text, lengths):
-    """The text, cut into pieces of these lengths over and over."""
+    """The text, cut into pieces of these lengths cyclically."""
     start = 0
     found: list[str] = []
     while start < len(text):
@@ -105,7 +105,7 @@ def pieces(text, lengths):
 
 
 def parsed(template, prefix, chunks, **options):
-    """The message, or the words of the error, and the events with the chunks of a region as one."""
+    """The message or the error, and the events with the chunks of a region merged."""
     parser = backchat.ResponseParser(template, prefix, **options)
     events = list(parser.initial_events)
     for chunk in chunks:
@@ -126,7 +126,7 @@ def test_one_answer_for_all_cuts(case, lengths):
 
 
 @given(CASES, CUTS)
-def test_a_stream_says_what_the_whole_says(case, lengths):
+def test_a_stream_gives_the_answer_of_the_whole_text(case, lengths):
     template, prefix, text = case
     message, _ = parsed(template, prefix, pieces(text, lengths))
     try:
@@ -141,15 +141,15 @@ def test_a_stream_says_what_the_whole_says(case, lengths):
 
 
 @given(CASES, CUTS)
-def test_reference_mode_raises_nothing_but_what_is_documented(case, lengths):
+def test_reference_mode_raises_only_documented_errors(case, lengths):
     template, prefix, text = case
-    # As in transformers, a region without a value raises where it ends.
+    # As in transformers, a malformed region raises where it ends.
     with contextlib.suppress(backchat.ParseError):
         parsed(template, prefix, pieces(text, lengths), mode="reference")
 
 
 @given(CASES, CUTS)
-def test_spans_are_places_in_the_input(case, lengths):
+def test_spans_are_positions_in_the_input(case, lengths):
     template, prefix, text = case
     parser = backchat.ResponseParser(template, prefix, spans=True)
     written = parser.input_text
@@ -162,12 +162,12 @@ def test_spans_are_places_in_the_input(case, lengths):
                 assert 0 <= event["start"] <= event["end"] <= len(parser.input_text)
     assert parser.input_text == written + text
     assert parser.held.text == "" or parser.input_text.endswith(parser.held.text)
-    # No chunk holds what the prompt wrote.
+    # No chunk contains text of the prompt.
     assert len(shown) <= len(text)
 
 
 @given(TEMPLATES)
-def test_a_template_is_what_it_writes(template):
+def test_a_template_round_trips(template):
     assert backchat.Template(template.to_dict()) == backchat.Template(template.to_json()) == template
 
 
@@ -213,7 +213,7 @@ def test_wrong_types_are_type_errors(value, spec):
 
 
 @given(TEMPLATES, TEXTS, TEXTS)
-def test_a_parser_takes_nothing_after_its_end(template, text, more):
+def test_a_parser_accepts_no_input_after_its_end(template, text, more):
     parser = backchat.ResponseParser(template, "")
     parser.feed(text)
     try:
@@ -226,7 +226,7 @@ def test_a_parser_takes_nothing_after_its_end(template, text, more):
     assert parser.message == message and parser.current_field is None and parser.held.text == ""
 
 
-def test_a_parser_that_is_in_use_refuses_a_second_thread():
+def test_a_parser_in_use_refuses_a_second_thread():
     tools = [{"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}]
     parser = backchat.ResponseParser(SPEC, "<bot>", tools=tools)
     refused = []
@@ -238,7 +238,7 @@ def test_a_parser_that_is_in_use_refuses_a_second_thread():
             refused.append(str(error))
 
     class Number(int):
-        """Its value is asked for while the parser is at work."""
+        """Its value is read while the parser works."""
 
         def __int__(self):
             thread = threading.Thread(target=feed)
@@ -256,7 +256,7 @@ def test_a_dict_that_changes_while_it_is_read():
     defaults = {}
 
     class Number(int):
-        """Its value is asked for while the dict is read."""
+        """Its value is read while the dict is read."""
 
         def __int__(self):
             defaults.update({str(number): number for number in range(100)})

@@ -1,4 +1,4 @@
-"""Problems and policies of recovery, wherever Python parses."""
+"""Problems and recovery policies in every function that parses."""
 
 import pickle
 from types import SimpleNamespace
@@ -86,7 +86,7 @@ def test_arguments_are_checked_on_request():
         ({"recover": "all", "mode": "reference"}, ValueError, "reference mode"),
     ],
 )
-def test_what_cannot_be_asked_for(options, error, says):
+def test_invalid_options(options, error, says):
     with pytest.raises(error, match=says):
         backchat.parse_response("Hi", SPEC, prefix="<bot>", **options)
 
@@ -105,8 +105,8 @@ def test_the_servers_plug_ins_take_policies_from_the_environment(monkeypatch):
         calls()
 
 
-def test_a_policy_that_changes_the_models_own_answers_is_left_out(monkeypatch, caplog):
-    """The chat template writes a word before calls, which `outside-text` would take for content."""
+def test_a_policy_that_changes_the_models_own_answers_is_excluded(monkeypatch, caplog):
+    """The chat template writes a word before calls that `outside-text` would take as content."""
     chat_template = (
         "{% for m in messages %}[{{ m.role }}]{% if m.content %}<say>{{ m.content }}</say>{% endif %}"
         "{% for call in m.tool_calls %}Calling <c>{{ call.function | tojson }}</c>{% endfor %}<end>{% endfor %}"

@@ -1,4 +1,4 @@
-"""The contract of events that vLLM and SGLang have."""
+"""The event interface of vLLM and SGLang."""
 
 import pytest
 from backchat.integrations._ids import IdsParser, policy, reading_of
@@ -34,7 +34,7 @@ def test_a_close_inside_a_json_string_under_a_grammar():
 
 
 class Backend:
-    """What a fast tokenizer of transformers has: the same as tokenizer.json."""
+    """The interface of transformers' fast tokenizers: tokenizer.json as text."""
 
     def __init__(self, text):
         self.text = text
@@ -59,7 +59,7 @@ def reading():
 
 
 def read(reading, pieces, stops=()):
-    """The content and the reasoning that pieces of ids and of the server's text give."""
+    """The content and the reasoning of pieces of ids and of the server's text."""
     parser = IdsParser(TEMPLATE, reading.tokenizer.encode("<model>"), reading, stops)
     events = []
     for place, (ids, text) in enumerate(pieces):
@@ -74,25 +74,25 @@ def read(reading, pieces, stops=()):
     return told["content"], told["thinking"], parser.input_text
 
 
-def test_ids_are_read_up_to_where_the_text_of_the_server_ends(reading):
+def test_ids_are_parsed_up_to_the_end_of_the_server_s_text(reading):
     def ids(text):
         return reading.tokenizer.encode(text)
 
     think, end, quoted = ids("<think>"), ids("<end>"), list(b"<think>")
     said = [*think, *quoted, *think]
     for pieces, stops, wanted in (
-        # The server holds text back, and gives it later.
+        # The server holds text and sends it later.
         ([(said, "<think><th"), (ids("Hi"), "ink><think>H"), ([], "i")], (), ("Hi", "<think>")),
         # A stop string cuts ids off.
         ([(said, "<think><think><think>"), (ids("Hi there"), "Hi th")], (), ("Hi th", "<think>")),
-        # A stop that the server left out is read if it stops, and only then.
+        # A stop token that the server left out is parsed only if it is a stop.
         ([([*ids("Hi"), *end], "Hi")], end, ("Hi", "")),
         ([([*ids("Hi"), *ids("<call>"), *ids("x")], "Hi")], (), ("Hi", "")),
-        # A marker decodes with a space that only encoding had put there.
+        # A marker decodes with a space that encoding had added.
         ([([*said, *ids("Hi")], "<think> <think> <think> Hi")], (), ("Hi", "<think>")),
-        # Bytes that are no character: the ids alone count from there on.
+        # Invalid bytes: from there on, only the ids count.
         ([([*said, 0xFF, *ids("Hi")], "<think><think><think>??Hi")], (), ("\ufffdHi", "<think>")),
-        # Text that no id explains is read as text.
+        # Text that no id explains is parsed as text.
         ([(ids("Hi"), "Hi there<end>")], (), ("Hi there", "")),
     ):
         content, thinking, text = read(reading, pieces, stops)
@@ -100,7 +100,7 @@ def test_ids_are_read_up_to_where_the_text_of_the_server_ends(reading):
         assert "".join(thinking.split()) in text and content in text
 
 
-def test_ids_are_read_by_the_policy_that_the_environment_names(reading, monkeypatch):
+def test_the_environment_selects_the_policy_for_ids(reading, monkeypatch):
     assert reading.policy == "exact"
     monkeypatch.setenv("BACKCHAT_POLICY", "either")
     either = reading_of(Fast(text_of_tokenizer()), TEMPLATE)
@@ -113,7 +113,7 @@ def test_ids_are_read_by_the_policy_that_the_environment_names(reading, monkeypa
         policy()
 
 
-def test_text_stays_where_ids_cannot_be_read(caplog):
+def test_text_is_parsed_if_ids_cannot_be(caplog):
     assert reading_of(object(), TEMPLATE) is None
     assert reading_of(Fast('{"model": {}, "decoder": {"type": "CTC"}}'), TEMPLATE) is None
     assert "token ids are not used, only their text" in caplog.text and "CTC" in caplog.text

@@ -1,4 +1,4 @@
-"""Backchat inside the code of the servers that use it: `BACKCHAT_TEST_SERVERS` names the folder that `.ci/servers` fills."""
+"""Backchat inside the servers' own code, from the folder `BACKCHAT_TEST_SERVERS` that `.ci/servers` fills."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def test_every_model_starts_streams_and_is_constrained(server, tmp_path):
     assert not failed, "\n".join(failed)
     counts = Counter(run.stdout.split())
     assert counts["streams"] == counts["constrains"] >= 30, counts
-    # SGLang hands its parsers text alone.
+    # SGLang passes only text to its parsers.
     assert counts["ids"] == counts["misled"] >= (10 if server == "vllm" else 0), counts
 
 
@@ -42,7 +42,7 @@ def test_the_requests_of_the_docs_are_constrained_by_their_tag_alone(server, tmp
     xgrammar = pytest.importorskip("xgrammar")
     page = (ROOT / "docs/grammar.md").read_text(encoding="utf-8")
     files = {name: json.loads(text) for name, text in re.findall(r"(?ms)^```json (\S+)\n(.*?)^```$", page)}
-    # Every field by which a server would have something to add.
+    # Every member that would make a server add constraints.
     for tool in files["tools.json"]:
         tool["function"]["strict"] = True
     request = files["request.json"] | {

@@ -1,4 +1,4 @@
-"""Token ids from Python: outputs that are ids, masks of ids, and the ids of the next turn."""
+"""Token ids in Python: parsing ids, masks of ids, and bridges."""
 
 import json
 
@@ -66,7 +66,7 @@ def test_a_tokenizer_encodes_and_decodes(tokenizer, tmp_path):
         backchat.Tokenizer("{}")
 
 
-def test_a_marker_is_its_token_and_not_its_letters(tokenizer):
+def test_a_marker_is_its_token_and_not_its_characters(tokenizer):
     prompt = tokenizer.encode("<user>Hi<end><model>")
     written = [token for character in "Say </call>." for token in tokenizer.encode(character)]
     ids = [*tokenizer.encode("<think>"), *written, *tokenizer.encode("<think>Yes.<end>")]
@@ -85,7 +85,7 @@ def test_a_marker_is_its_token_and_not_its_letters(tokenizer):
     assert "tool_calls" not in backchat.parse_response(call, TEMPLATE, prefix=prompt, tokenizer=tokenizer)
 
 
-def test_many_outputs_of_ids(tokenizer):
+def test_a_batch_of_ids(tokenizer):
     prompt = tokenizer.encode("<user>Hi<end><model>")
     outputs = [tokenizer.encode(f"<think>Hm {number}.<think>Yes, {number}.<end>more") for number in range(600)]
     stop_ids = tokenizer.encode("<end>")
@@ -106,7 +106,7 @@ def test_many_outputs_of_ids(tokenizer):
         backchat.parse_batch([broken], TEMPLATE, prefix="")
 
 
-def test_ids_and_text_are_not_mixed_up(tokenizer):
+def test_ids_and_text_are_not_confused(tokenizer):
     with pytest.raises(TypeError, match="tokenizer"):
         backchat.parse_response([1], TEMPLATE, prefix="")
     with pytest.raises(TypeError, match="list of ids"):
@@ -125,7 +125,7 @@ def test_masks_of_ids(tokenizer):
         backchat.mask(CHAT, messages, tokenizer=tokenizer, token_ids=masked.token_ids[:-1])
 
 
-def test_a_bridge_appends_what_the_template_has_in_between(tokenizer):
+def test_a_bridge_appends_the_template_s_text_between_turns(tokenizer):
     bridge = backchat.Bridge(CHAT, tokenizer, TEMPLATE)
     prompt = tokenizer.encode("<user>Hi<end><model>")
     sampled = tokenizer.encode('<call>{"name": "f", "arguments": {"a": 1}}</call><end>')
@@ -145,7 +145,7 @@ def test_a_bridge_appends_what_the_template_has_in_between(tokenizer):
     assert refused.value.kind == "no-messages"
 
 
-def test_tokenizers_of_others_are_read_once():
+def test_tokenizers_of_other_libraries_are_converted_once():
     tokenizers = pytest.importorskip("tokenizers")
     from backchat._tokens import tokenizer_of
 
@@ -158,7 +158,7 @@ def test_tokenizers_of_others_are_read_once():
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
-def test_spans_are_places_in_the_text_of_ids(tokenizer, size):
+def test_spans_are_positions_in_the_text_of_ids(tokenizer, size):
     prompt = [*tokenizer.encode("<user>né<end><model><think>"), *tokenizer.encode("é")[:1]]
     ids = [*tokenizer.encode("é")[1:], *tokenizer.encode("o<think>Yes 😀<end>"), *tokenizer.encode("é")[:1]]
     parser = backchat.ResponseParser(TEMPLATE, prompt, tokenizer=tokenizer, spans=True)
@@ -179,7 +179,7 @@ def test_spans_are_places_in_the_text_of_ids(tokenizer, size):
     ]
     with pytest.raises(RuntimeError, match="finalized"):
         parser._text_of(0)
-    # Which ids an event came from: the first of a character may have been the prompt's.
+    # The range of ids of an event: the first id of a character may belong to the prompt.
     ids = [(event["type"], *event["ids"]) for event in events if event["field"] == "thinking"]
     assert ids[0] == ("region_open", 0, 0) and ids[1][:2] == ("region_chunk", 0)
     assert ids[-1] == ("region_close", 2, 3)

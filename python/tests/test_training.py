@@ -1,4 +1,4 @@
-"""Rollouts over several turns on a tiny model: no id that was sampled ever changes."""
+"""Rollouts over several turns on a tiny model: no sampled id ever changes."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ CALL = '<call>{"name": "get_weather", "arguments": {"city": "Rome"}}</call><end>
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model of random weights whose tokens are bytes and markers."""
+    """A model with random weights whose tokens are bytes and markers."""
     path = tmp_path_factory.mktemp("model")
     (path / "tokens.json").write_text(text_of_tokenizer(), encoding="utf-8")
     tokenizer = transformers.PreTrainedTokenizerFast(
@@ -53,7 +53,7 @@ def tokenizer(folder):
 
 
 def scripted(tokenizer, *answers):
-    """Samples these, and keeps what it was given and what it gave."""
+    """Samples these outputs, and records prompts and outputs."""
     known = backchat.Tokenizer(tokenizer.backend_tokenizer.to_str())
     left, seen = [known.encode(answer) for answer in answers], []
 
@@ -73,7 +73,7 @@ def roll(tokenizer, sample, content="Weather?"):
 
 
 def check(made, seen):
-    """Each prompt goes on from what was given and sampled before, and the mask has the sampled ids and no other."""
+    """Each prompt continues the previous prompt and sample, and the mask has exactly the sampled ids."""
     for (before, sampled), (after, _) in itertools.pairwise(seen):
         assert after[: len(before) + len(sampled)] == before + sampled
     own = [token for token, is_own in zip(made.completion_ids, made.own, strict=True) if is_own]
@@ -81,7 +81,7 @@ def check(made, seen):
 
 
 def test_a_rollout_keeps_every_sampled_id(tokenizer):
-    # Spelled as the template would not write it, and with reasoning that it leaves out of history.
+    # A spelling that the template would not write, and reasoning that it drops from history.
     respelled = '<think>Hm.<think><call>{"name":"get_weather","arguments":{"city":"Rome"}}</call><end>'
     sample, seen = scripted(tokenizer, CALL, respelled, "Mild.<end>")
     made = roll(tokenizer, sample)
@@ -97,7 +97,7 @@ def test_a_rollout_keeps_every_sampled_id(tokenizer):
     )
 
 
-def test_a_rollout_ends_where_nothing_can_be_proved(tokenizer):
+def test_a_rollout_ends_if_a_bridge_is_refused(tokenizer):
     sample, seen = scripted(tokenizer, f"{CALL}more")
     made = roll(tokenizer, sample)
     check(made, seen)

@@ -1,4 +1,4 @@
-"""Beside the transformers that is installed: the same messages and events."""
+"""Compares with the installed transformers: the same messages and events."""
 
 import subprocess
 import sys
@@ -60,7 +60,7 @@ def test_tools_are_functions_or_dicts():
     assert message["tool_calls"][0]["function"]["arguments"] == {"a": 7}
 
 
-def test_everything_is_put_back(patched):
+def test_unpatch_restores_everything(patched):
     from transformers.utils import chat_parsing
 
     patched.unpatch()
@@ -70,7 +70,7 @@ def test_everything_is_put_back(patched):
         patched.patch(mode="fast")
 
 
-def test_a_module_that_is_imported_meanwhile_is_put_back(patched, monkeypatch):
+def test_unpatch_restores_modules_imported_meanwhile(patched, monkeypatch):
     from transformers.utils import chat_parsing
 
     late: Any = ModuleType("transformers.late")
@@ -82,7 +82,7 @@ def test_a_module_that_is_imported_meanwhile_is_put_back(patched, monkeypatch):
     assert late.parse_response is chat_parsing.parse_response
 
 
-def test_what_serves_is_handed_one_call_after_another(patched, monkeypatch):
+def test_transformers_serve_gets_one_call_per_region(patched, monkeypatch):
     serving: Any = ModuleType(patched.SERVING)
     taken: list[Any] = []
     serving.ResponseParser, serving.response_events_to_chunks = None, taken.extend

@@ -1,4 +1,4 @@
-"""TRL's own trainers on a tiny random model: what bears loss by either way, and a step with a tool."""
+"""TRL's trainers on a tiny random model: the tokens that bear loss in both ways, and a step with a tool."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ STEP = {"max_steps": 1, "per_device_train_batch_size": 2, "report_to": [], "use_
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model of random weights whose tokens are bytes."""
+    """A model with random weights whose tokens are bytes."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokens = Tokenizer(models.BPE())

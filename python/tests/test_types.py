@@ -1,4 +1,4 @@
-"""The stubs say what the module does, and the package and the examples agree with them."""
+"""The stubs match the module, and the package and the examples match the stubs."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ CONFIG = [
     "python/stubtest-allow.txt",
     "--ignore-unused-allowlist",
 ]
-# Tests say nothing of their own types; that they call the module as its stubs have it is checked.
+# Tests have no type annotations, but their calls of the module are checked against its stubs.
 UNTYPED = ["--allow-untyped-defs", "--allow-incomplete-defs", "--allow-untyped-calls"]
 
 pytest.importorskip("mypy")
@@ -31,7 +31,7 @@ pytest.importorskip("mypy")
 )
 def test_types(command, monkeypatch):
     monkeypatch.chdir(ROOT)
-    # The package of this checkout, wherever the tests find theirs.
+    # The package of this checkout, even if the tests import another.
     monkeypatch.setenv("MYPYPATH", "python")
     told = subprocess.run([sys.executable, "-m", *command], check=False, capture_output=True, text=True)
     assert told.returncode == 0, told.stdout + told.stderr

@@ -1,4 +1,4 @@
-"""How vLLM takes the plug-in: by its entry point, or by a module's name on the command line."""
+"""The ways in which vLLM loads the plug-in: its entry point, or a module's name on the command line."""
 
 import importlib
 import sys
@@ -11,7 +11,7 @@ MODULE = "backchat.integrations.vllm"
 
 
 class Manager:
-    """What vLLM's two managers do with a parser that is not imported before it is chosen."""
+    """Both of vLLM's managers, which import a parser only if it is selected."""
 
     def __init__(self):
         self.lazy_parsers: dict[str, tuple[str, str]] = {}
@@ -22,7 +22,7 @@ class Manager:
 
 @pytest.fixture
 def vllm(monkeypatch):
-    """A vLLM that has loaded its managers; gives what each of them knows."""
+    """A vLLM that has loaded its managers; returns their registries."""
     tools, reasoning = Manager(), Manager()
     monkeypatch.setitem(sys.modules, "vllm", ModuleType("vllm"))
     monkeypatch.setitem(sys.modules, "vllm.tool_parsers", SimpleNamespace(ToolParserManager=tools))
@@ -32,7 +32,7 @@ def vllm(monkeypatch):
 
 @pytest.fixture
 def forgotten(monkeypatch):
-    """As in a process that has not imported the plug-in."""
+    """Simulates a process that has not imported the plug-in."""
     monkeypatch.delitem(sys.modules, MODULE, raising=False)
 
 
@@ -48,7 +48,7 @@ def test_a_module_named_on_the_command_line_registers_itself(vllm, forgotten):
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_nothing_of_vllm_is_imported_before_it_asks():
+def test_vllm_is_not_imported_early():
     importlib.import_module(MODULE)
     assert not any(name == "vllm" or name.startswith("vllm.") for name in sys.modules)
 

@@ -1,4 +1,4 @@
-"""The workbench's functions: the same answers as the command's JSON."""
+"""The workbench's functions return the command's JSON."""
 
 import doctest
 import json
@@ -24,7 +24,7 @@ def command(*arguments):
 
 
 @pytest.mark.parametrize("name", ["hermes", "gemma_4", "kimi_k2"])
-def test_the_command_says_the_same(name):
+def test_the_command_prints_the_same(name):
     file = TEMPLATES / f"{name}.jinja"
     assert backchat.derive(file).report == json.loads(command("derive", "--format", "json", file))
     assert backchat.doctor(file) == json.loads(command("doctor", "--format", "json", file))
@@ -47,7 +47,7 @@ def test_a_conversion_is_the_command_s(tmp_path):
     assert backchat.convert(schema, start_anchor="[assistant]").report == json.loads(told)
 
 
-def test_a_derived_template_reads_what_its_chat_template_renders():
+def test_a_derived_template_parses_its_chat_template_s_renders():
     text = (TEMPLATES / "qwen3.jinja").read_text()
     derivation = backchat.derive(text)
     assert derivation.status == "proved" and derivation.proved == derivation.total > 0
@@ -70,7 +70,7 @@ def test_fixtures_are_checked():
     assert report.ok and report.passed > 5
 
 
-def test_lint_and_what_does_not_load():
+def test_lint_and_load_errors():
     found = backchat.lint({"start_anchor": "a", "fields": {"x": {"open": "<x>", "close": "</x>", "content": "json"}}})
     assert all(problem.id and problem.message for problem in found)
     with pytest.raises(backchat.TemplateError):
@@ -97,7 +97,7 @@ def test_the_examples_of_docstrings(module, needs):
     assert found.attempted > 0 and found.failed == 0
 
 
-def test_the_command_ends_with_its_own_code(tmp_path):
+def test_the_command_returns_its_exit_code(tmp_path):
     (tmp_path / "bad.json").write_text("{}")
     (tmp_path / "wrong.json").write_text('{"start_anchor": "<bot>", "fields": {"content": {}}}')
     wrong = ["prove", "wrong.json", "--chat-template", str(TEMPLATES / "hermes.jinja")]

@@ -34,7 +34,7 @@ VARIABLES = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
 class Model:
-    """A chat template, and what a model of it writes."""
+    """A chat template, and the outputs of a model with it."""
 
     def __init__(self, path: Path):
         self.name, self.chat_template = path.stem, path.read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ class Model:
         return backchat.render(self.chat_template, messages, tools=TOOLS, variables=VARIABLES, **options).text
 
     def writes(self, **message) -> str | None:
-        """What the model writes, without its stop; none where the prompt does not begin the render."""
+        """The model's output without its stop; `None` if the render does not begin with the prompt."""
         thoughts = {name: "Look it up." for name in REASONING} if self.reasons else {}
         rendered = self._render([*USER, {"role": "assistant", "content": "", **thoughts, **message}])
         if not rendered.startswith(self.prompt):
@@ -103,7 +103,7 @@ class ByteTokenizer(Tokenizer):
         return self.known.decode(list(ids))
 
     def deltas(self, ids):
-        """Each id with the text that it adds: none while a character is not whole."""
+        """Each id with the text that it adds, which is empty while a character is incomplete."""
         shown = ""
         for place, token in enumerate(ids):
             text = self.decode(ids[: place + 1])
@@ -113,7 +113,7 @@ class ByteTokenizer(Tokenizer):
 
 
 def models() -> list[Model]:
-    """Those whose renders show calls."""
+    """The models whose renders show calls."""
     found = [Model(path) for path in sorted(CHAT_TEMPLATES.glob("*.jinja"))]
     return [
         model for model in found if model.calls and CALL["function"]["name"] in (model.writes(tool_calls=[CALL]) or "")

@@ -14,7 +14,7 @@ from pydantic_core import core_schema
 
 
 class Absent:
-    """Stands for whatever is not loaded: a base class, a decorator, a type in an annotation, an object."""
+    """A stand-in for anything that is not loaded: a base class, a decorator, a type in an annotation, an object."""
 
     def __init__(self, *args, **kwargs):
         pass
@@ -54,7 +54,7 @@ class Module(types.ModuleType):
 
 
 class Package(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules of a package, and of others that it imports and that are not there."""
+    """Finds the modules of a package, and of missing packages that it imports."""
 
     def __init__(self, folder: Path, loaded: tuple[str, ...], absent: tuple[str, ...]):
         self.folder, self.loaded, self.absent = folder, loaded, absent
@@ -85,8 +85,8 @@ class Package(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def load(folder: Path, loaded: tuple[str, ...], absent: tuple[str, ...] = ()) -> None:
-    """From here on the modules `loaded` are the server's own; `absent` names other packages that are not there."""
-    # xgrammar asks it whether there is torch, which has to be answered before a stand-in says yes.
+    """Make the modules `loaded` the server's own; `absent` names other missing packages."""
+    # xgrammar checks whether torch is installed, which must be answered before a stand-in claims so.
     with contextlib.suppress(ImportError):
         import tvm_ffi  # noqa: F401
     missing = tuple(name for name in absent if importlib.util.find_spec(name) is None)

@@ -1,4 +1,4 @@
-"""Run by test_servers.py: makes SGLang's own parsers on each model, with the parser `backchat`."""
+"""Run by test_servers.py: creates SGLang's own parsers for each model, with the parser `backchat`."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ backchat.integrations.sglang.register()
 
 
 def calls_of(model):
-    """SGLang's parser of calls, on the chat template alone."""
+    """SGLang's parser of calls, for a model with only a chat template."""
     tools = [Tool(**tool) for tool in TOOLS]
     return FunctionCallParser(tools, "backchat", tokenizer=Tokenizer(model), prefix=model.prompt)
 

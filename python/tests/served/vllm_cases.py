@@ -1,4 +1,4 @@
-"""Run by test_servers.py: starts vLLM's own managers and parsers on each model, with the parser `backchat`."""
+"""Run by test_servers.py: starts vLLM's own managers and parsers for each model, with the parser `backchat`."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def request(**options):
 
 
 def start(model, tokenizer=None):
-    """What `vllm serve --reasoning-parser backchat --tool-call-parser backchat` does first, on the chat template alone."""
+    """What `vllm serve --reasoning-parser backchat --tool-call-parser backchat` does first, for a model with only a chat template."""
     tokenizer = tokenizer or Tokenizer(model)
     made = ParserManager.get_parser(
         tokenizer=tokenizer, tool_parser_name="backchat", reasoning_parser_name="backchat", enable_auto_tools=True
@@ -87,7 +87,7 @@ def quoted(model):
 
 
 def answer(model, tokenizer, deltas):
-    """The reasoning and the calls of a stream, and how many of its ids are reasoning."""
+    """The reasoning and the calls of a stream, and the number of its ids that are reasoning."""
     parser, asked = start(model, tokenizer), request()
     told = []
     for place, (ids, text) in enumerate(deltas):
@@ -117,13 +117,13 @@ def reads_ids(model):
     )
     assert reasoning.strip() == thought and not (content or "").strip() and len(calls) == 1, (reasoning, content, calls)
     print("ids")
-    # The same text without its ids, and with ids of which the policy takes the text alone.
+    # The same text without its ids, and with a policy that matches the text of ids.
     assert answer(model, tokenizer, [([], more) for _, more in singly if more])[0] != thought
     os.environ["BACKCHAT_POLICY"] = "either"
     assert answer(model, tokenizer, singly)[0] != thought
     del os.environ["BACKCHAT_POLICY"]
     print("misled")
-    # Where reasoning ends for a grammar.
+    # The end of reasoning for a grammar.
     parser = start(model, tokenizer)
     prompt = tokenizer.encode(model.prompt)
     ends = [at for at in range(len(ids)) if parser.is_reasoning_end([*prompt, *ids[: at + 1]])]

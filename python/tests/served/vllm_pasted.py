@@ -1,4 +1,4 @@
-"""Run by test_servers.py: what vLLM makes of a request of docs/grammar.md, beside a tool parser with a tag of its own."""
+"""Run by test_servers.py: vLLM's constraint for a request of docs/grammar.md, with a tool parser that has its own tag."""
 
 import json
 import sys
