@@ -483,10 +483,7 @@ fn take(
     {
         return Err(not_read(py, &format!("field `{field}`: {reason}")));
     }
-    match writer.event(py, event)? {
-        Some(dict) => events.append(dict),
-        None => Ok(()),
-    }
+    writer.event(py, event)?.map_or(Ok(()), |dict| events.append(dict))
 }
 
 fn finalized(method: &str) -> PyErr {

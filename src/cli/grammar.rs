@@ -1,6 +1,5 @@
 //! `grammar`: the grammar goes to stdout, notes about it to stderr; each row of `--jsonl` gets one answer.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -401,23 +400,16 @@ fn note_line(note: &Note) -> String {
 
 /// Matches a text against a grammar and reports how far it got.
 fn check(grammar: &Grammar, text: &str) -> Result<ExitCode, Failure> {
-    let mut out = io::stdout().lock();
-    let accepted = match grammar.matcher().feed(text) {
-        Fed::Ok { may_end: true } => {
-            writeln!(out, "accepted")?;
-            true
-        }
-        Fed::Ok { may_end: false } => {
-            writeln!(out, "incomplete: more text may make it acceptable")?;
-            false
-        }
+    let fed = grammar.matcher().feed(text);
+    let verdict = match &fed {
+        Fed::Ok { may_end: true } => "accepted".to_owned(),
+        Fed::Ok { may_end: false } => "incomplete: more text may make it acceptable".to_owned(),
         Fed::Broken { at, expected } => {
-            let (line, column) = line_column(text, at);
+            let (line, column) = line_column(text, *at);
             let expected = if expected.is_empty() { "the end".to_owned() } else { expected.join(", ") };
-            writeln!(out, "line {line}, column {column}: expected {}", escape(&expected))?;
-            false
+            format!("line {line}, column {column}: expected {}", escape(&expected))
         }
     };
-    out.flush()?;
-    Ok(ExitCode::from(u8::from(!accepted)))
+    super::print(&format!("{verdict}\n"))?;
+    Ok(ExitCode::from(u8::from(!matches!(fed, Fed::Ok { may_end: true }))))
 }

@@ -174,17 +174,15 @@ fn fixtures(
             let made = suite::recorded(samples, template, &explained, prefix, &config);
             log.write(&file, &made.text, &format!("{} recorded outputs", samples.len()))?;
             log.left.push(format!("read the messages of {}: the response template wrote them", escape(&shown)));
-            let left = match (explained.departures.len(), made.failing) {
-                (0, 0) => None,
-                (0, failing) => Some(format!("{failing} recorded cases fail")),
-                (departures, 0) => Some(format!("{departures} recorded outputs are not explained")),
-                (departures, failing) => {
-                    Some(format!("{departures} recorded outputs are not explained, {failing} recorded cases fail"))
-                }
-            };
-            if let Some(left) = left {
+            let counts = [
+                (explained.departures.len(), "recorded outputs are not explained"),
+                (made.failing, "recorded cases fail"),
+            ];
+            let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+            let left: Vec<String> = counts.collect();
+            if !left.is_empty() {
                 log.is_failing = true;
-                log.left.push(format!("{left}: backchat check {}", shell_word(&shown)));
+                log.left.push(format!("{}: backchat check {}", left.join(", "), shell_word(&shown)));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Messages of OpenAI's protocol as chat templates expect them.
 
 use super::api_error::ApiError;
-use backchat_core::json::{self, Object, Value};
+use backchat_core::json::{self, Value, entries_mut};
 
 /// How a chat template takes messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,14 +24,11 @@ pub fn check(messages: &[Value]) -> Result<(), ApiError> {
             return Err(ApiError::param(param.clone(), format!("`{param}` must be text such as \"user\"")));
         }
         check_content(message.get("content").unwrap_or(&Value::Null), &place)?;
-        let calls = message.get("tool_calls").unwrap_or(&Value::Null);
-        match calls {
-            Value::Null => {}
-            Value::List(items) if items.iter().all(|call| call.as_object().is_some()) => {}
-            _ => {
-                let param = format!("{place}.tool_calls");
-                return Err(ApiError::param(param.clone(), format!("`{param}` must be a list of calls")));
-            }
+        let calls = message.get("tool_calls").filter(|calls| !calls.is_null());
+        let is_call = |call: &Value| call.as_object().is_some();
+        if calls.is_some_and(|calls| !calls.as_list().is_some_and(|calls| calls.iter().all(is_call))) {
+            let param = format!("{place}.tool_calls");
+            return Err(ApiError::param(param.clone(), format!("`{param}` must be a list of calls")));
         }
     }
     Ok(())
@@ -39,21 +36,17 @@ pub fn check(messages: &[Value]) -> Result<(), ApiError> {
 
 fn check_content(content: &Value, place: &str) -> Result<(), ApiError> {
     let param = format!("{place}.content");
-    match content {
-        Value::Null | Value::String(_) => Ok(()),
-        Value::List(parts) => match parts.iter().find(|part| part.get("text").and_then(Value::as_str).is_none()) {
-            None => Ok(()),
-            Some(part) => {
-                let kind = part.get("type").and_then(Value::as_str).unwrap_or("without text");
-                let message = format!("`{param}` has a part of type `{kind}`: this server reads only text");
-                Err(ApiError::param(param, message))
-            }
-        },
-        other => {
-            let message = format!("`{param}` must be text or a list of text parts, not {}", other.kind());
-            Err(ApiError::param(param, message))
+    let is_other = |part: &&Value| part.get("text").and_then(Value::as_str).is_none();
+    let message = match content {
+        Value::Null | Value::String(_) => return Ok(()),
+        Value::List(parts) => {
+            let Some(part) = parts.iter().find(is_other) else { return Ok(()) };
+            let kind = part.get("type").and_then(Value::as_str).unwrap_or("without text");
+            format!("`{param}` has a part of type `{kind}`: this server reads only text")
         }
-    }
+        other => format!("`{param}` must be text or a list of text parts, not {}", other.kind()),
+    };
+    Err(ApiError::param(param, message))
 }
 
 /// The messages for a chat template.
@@ -72,13 +65,10 @@ fn one(message: &Value, form: MessageForm) -> Value {
     }
     let has_calls = entries.get("tool_calls").and_then(Value::as_list).is_some_and(|calls| !calls.is_empty());
     if let Some(content) = entries.get_mut("content") {
-        let text = match &*content {
-            Value::Null if has_calls => Some(String::new()),
-            Value::List(parts) if !form.parts => Some(joined(parts)),
-            _ => None,
-        };
-        if let Some(text) = text {
-            *content = text.into();
+        match content {
+            Value::Null if has_calls => *content = "".into(),
+            Value::List(parts) if !form.parts => *content = joined(parts).into(),
+            _ => {}
         }
     }
     Value::Object(entries)
@@ -86,11 +76,7 @@ fn one(message: &Value, form: MessageForm) -> Value {
 
 /// Chat templates expect the arguments as an object; clients send their JSON text.
 fn read_arguments(call: &mut Value) {
-    let Value::Object(entries) = call else { return };
-    let function: Option<&mut Object> = match entries.get_mut("function") {
-        Some(Value::Object(function)) => Some(function),
-        _ => None,
-    };
+    let function = entries_mut(call).and_then(|call| entries_mut(call.get_mut("function")?));
     if let Some(arguments) = function.and_then(|function| function.get_mut("arguments"))
         && let Value::String(text) = &*arguments
         && let Ok(read @ Value::Object(_)) = json::read(text)

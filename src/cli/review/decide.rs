@@ -122,8 +122,7 @@ impl screen::Docket for Docket<'_> {
     fn change(&mut self, index: usize) -> Result<Option<screen::Change>, Problem> {
         self.shown = None;
         let Some(item) = self.items.get(index) else { return Ok(None) };
-        let file = self.review.cases.file(Path::new(&item.file));
-        let file = file.map_err(|error| Problem::from(Failure::from(error)))?;
+        let file = self.review.cases.file(Path::new(&item.file)).map_err(Problem::from)?;
         let change = self.with_report(&file, &item.id, |report| {
             if report.status == Status::NotRun {
                 let sources = Sources::none().with(&file.file, &file.text);
@@ -139,8 +138,7 @@ impl screen::Docket for Docket<'_> {
 
     fn accept(&mut self) -> Result<(), Problem> {
         let Some((file, id)) = &self.shown else { return Ok(()) };
-        let now = self.review.cases.file(Path::new(&file.file));
-        let now = now.map_err(|error| Problem::from(Failure::from(error)))?;
+        let now = self.review.cases.file(Path::new(&file.file)).map_err(Problem::from)?;
         if now.text != file.text {
             let problem = Diagnostic::error("file-changed", "the file changed since it was read; look again");
             return Err(problem.at(Place::file(&file.file)).into());

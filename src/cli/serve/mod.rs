@@ -243,15 +243,12 @@ impl Serve {
     /// The error for an engine that does not answer, with the cause.
     fn no_engine(&self, fault: Option<io::Error>) -> Diagnostic {
         let address = escape(self.upstream.as_deref().unwrap_or_default()).into_owned();
-        let (why, help) = match fault {
-            Some(fault) if fault.kind() == io::ErrorKind::InvalidData => {
-                (format!(": {}", escape(&fault.to_string())), "check the address and its certificate")
-            }
-            Some(fault) => {
-                (format!(": {}", escape(&fault.to_string())), "check the address, and start the engine first")
-            }
-            None => (String::new(), "name the engine with `--engine`"),
+        let help = match fault.as_ref().map(io::Error::kind) {
+            Some(io::ErrorKind::InvalidData) => "check the address and its certificate",
+            Some(_) => "check the address, and start the engine first",
+            None => "name the engine with `--engine`",
         };
+        let why = fault.map(|fault| format!(": {}", escape(&fault.to_string()))).unwrap_or_default();
         Diagnostic::error("serve-no-engine", format!("no engine answers at {address}{why}")).help(help)
     }
 
@@ -310,12 +307,11 @@ impl Serve {
         if let Some(file) = &self.replay {
             return Ok(Upstream::Recorded(Recorded::read(file)?));
         }
-        let key = match &self.upstream_api_key_env {
-            None => None,
-            Some(name) => Some(env::var(name).map_err(|_| {
-                Diagnostic::error("serve-no-variable", format!("the environment has no variable `{}`", escape(name)))
-            })?),
+        let read = |name: &String| {
+            let missing = || format!("the environment has no variable `{}`", escape(name));
+            env::var(name).map_err(|_| Diagnostic::error("serve-no-variable", missing()))
         };
+        let key = self.upstream_api_key_env.as_ref().map(read).transpose()?;
         let address = self.upstream.as_deref().unwrap_or_default();
         Target::read(address, key.as_deref())
             .map(Upstream::Engine)

@@ -59,18 +59,14 @@ pub(super) fn check(conversation: &Conversation<'_>) -> Result<(), Refused> {
         shift += length as isize - span.len() as isize;
         !is_own(span) && end > known
     });
-    match elsewhere {
-        None => Ok(()),
-        Some((span, text)) => {
-            let rendered: String = render.chars().skip(span.start).take((span.end - span.start).min(QUOTED)).collect();
-            let given: String = text.chars().take(QUOTED).collect();
-            let reason = format!(
-                "at character {} the prompt says `{}` where the render of the messages says `{}`",
-                span.start,
-                escape(&given),
-                escape(&rendered)
-            );
-            Err(Refused::new(Refusal::PromptMismatch, reason))
-        }
-    }
+    let Some((span, text)) = elsewhere else { return Ok(()) };
+    let rendered: String = render.chars().skip(span.start).take(span.len().min(QUOTED)).collect();
+    let given: String = text.chars().take(QUOTED).collect();
+    let reason = format!(
+        "at character {} the prompt says `{}` where the render of the messages says `{}`",
+        span.start,
+        escape(&given),
+        escape(&rendered)
+    );
+    Err(Refused::new(Refusal::PromptMismatch, reason))
 }

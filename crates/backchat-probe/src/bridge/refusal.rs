@@ -88,13 +88,9 @@ pub(super) fn check_messages(new: &[Value]) -> Result<(), Refused> {
         return Err(Refused::new(Refusal::NoMessages, "there is no new message to append"));
     }
     let is_own = |message: &Value| role_of(message) == Some("assistant");
-    match new.iter().position(is_own) {
-        None => Ok(()),
-        Some(place) => {
-            let reason = format!("new message {place} is the model's own; append what the model sampled instead");
-            Err(Refused::new(Refusal::AssistantMessage, reason))
-        }
-    }
+    let Some(place) = new.iter().position(is_own) else { return Ok(()) };
+    let reason = format!("new message {place} is the model's own; append what the model sampled instead");
+    Err(Refused::new(Refusal::AssistantMessage, reason))
 }
 
 /// Refuses ids after the first one that stops.

@@ -102,15 +102,10 @@ impl Tail {
         let Some(tail) = twin.strip_prefix(before) else {
             return Err(unproved("how the template writes the model's turn depends on the new messages"));
         };
-        match needles.iter().position(|needle| !tail.contains(needle)) {
-            None => Ok(()),
-            Some(place) => {
-                let role = conversation.sample.new_messages.get(place).and_then(role_of);
-                let reason =
-                    format!("the template does not write new message {place}, of role `{}`", role.unwrap_or(""));
-                Err(Refused::new(Refusal::Dropped, reason))
-            }
-        }
+        let Some(place) = needles.iter().position(|needle| !tail.contains(needle)) else { return Ok(()) };
+        let role = conversation.sample.new_messages.get(place).and_then(role_of).unwrap_or("");
+        let reason = format!("the template does not write new message {place}, of role `{role}`");
+        Err(Refused::new(Refusal::Dropped, reason))
     }
 
     /// The start of the appended text, which depends on how the sample ends.
@@ -263,16 +258,11 @@ fn with_text(message: &Value, more: &str) -> Value {
     let mut entries = entries.clone();
     match entries.get_mut("content") {
         Some(Value::String(content)) => content.push_str(more),
-        Some(Value::List(parts)) => {
-            let text = parts.iter_mut().find_map(|part| entries_mut(part)?.get_mut("text"));
-            match text {
-                Some(Value::String(text)) => text.push_str(more),
-                _ => parts.push(text_part(more)),
-            }
-        }
-        _ => {
-            entries.insert("content", more.into());
-        }
+        Some(Value::List(parts)) => match parts.iter_mut().find_map(|part| entries_mut(part)?.get_mut("text")) {
+            Some(Value::String(text)) => text.push_str(more),
+            _ => parts.push(text_part(more)),
+        },
+        _ => drop(entries.insert("content", more.into())),
     }
     Value::Object(entries)
 }

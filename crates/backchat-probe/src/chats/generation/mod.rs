@@ -333,11 +333,9 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
     let mut costs: HashMap<Pair, usize> = HashMap::new();
     for (case_index, (case, trace)) in cases.iter().zip(traces).enumerate() {
         for (span_index, span) in case.spans.iter().enumerate() {
-            let starts: Vec<usize> =
-                (0..trace.len()).filter(|at| trace.get(*at).is_some_and(|(at, _)| *at <= span.text)).collect();
-            let earliest = starts.iter().rev().take(MOST_STARTS).copied();
-            for first in earliest {
-                let Some((start, from)) = trace.get(first).copied() else { continue };
+            let steps = trace.iter().copied().enumerate();
+            let starts: Vec<_> = steps.filter(|(_, (at, _))| *at <= span.text).collect();
+            for (first, (start, from)) in starts.into_iter().rev().take(MOST_STARTS) {
                 let mut seen: Vec<usize> = Vec::new();
                 for (end, to) in trace.iter().skip(first + 1).copied() {
                     if end > span.end {

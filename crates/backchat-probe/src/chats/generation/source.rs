@@ -378,11 +378,7 @@ pub(super) fn join(pieces: &[Piece], from: usize, to: usize, tag: &dyn Fn(usize)
             operands.push(operand);
             next += 1;
         }
-        if operands.is_empty() {
-            out += &piece.text;
-        } else {
-            out += &written(&operands);
-        }
+        out += &if operands.is_empty() { piece.text.clone() } else { written(&operands) };
         at = next;
     }
     out
