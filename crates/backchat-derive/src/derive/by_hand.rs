@@ -148,6 +148,7 @@ pub(super) fn object_body() -> Body {
             keys: vec!["name".to_owned(), "arguments".to_owned()],
             in_array: false,
         }),
+        left_out: None,
     }
 }
 
@@ -155,7 +156,7 @@ pub(super) fn object_body() -> Body {
 pub(super) fn named_body(between: &str, arguments: Arguments) -> Body {
     let mut head = vec![CallPart::Name];
     head.extend((!between.is_empty()).then(|| CallPart::Text(between.to_owned())));
-    Body { head, arguments, tail: Vec::new(), object: None }
+    Body { head, arguments, tail: Vec::new(), object: None, left_out: None }
 }
 
 /// Arguments key by key, of bare text: before a key, between key and value, after a value, between two.

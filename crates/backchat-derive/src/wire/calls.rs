@@ -10,8 +10,8 @@ use super::trace::{Slot, SlotKind, Trace, Whole};
 use super::turn::Turns;
 use backchat_core::json::{self, Value};
 use backchat_core::push_new;
-use backchat_core::text::{common_start, slice};
-use backchat_probe::probe::{Absent, Answer, Call, Prober, RequestShape, Setting, needle};
+use backchat_core::text::{common_end, common_start, slice};
+use backchat_probe::probe::{Absent, Answer, Call, Prober, RequestShape, Setting, name_in_id, needle};
 
 /// What is known about the turn around the calls.
 pub(crate) struct Around<'w> {
@@ -129,7 +129,7 @@ impl Finder<'_, '_> {
         let several: Vec<Trace> =
             [2, 3].iter().filter_map(|count| self.trace(&made(*count)).filter(|t| t.shows_calls(*count))).collect();
         let two = several.first();
-        let Outside { pre, mut post, end, separator, next } = self.outside(&one, &located);
+        let Outside { mut pre, mut post, end, separator, next } = self.outside(&one, &located);
         let in_array = match two {
             Some(two) => list_with(two, 2),
             // A template that shows one call may still write a list.
@@ -139,11 +139,16 @@ impl Finder<'_, '_> {
         let both = two.and_then(|two| {
             let [first, second] = [0, 1].map(|index| self.locate(two, index, pairs.as_ref()));
             let (first, second) = (first?.range, second?.range);
-            (first.end <= second.start).then(|| (two.get(first.end..second.start), two.rest(second.end).to_owned()))
+            let texts = || [self.before(two, &first), two.get(first.end..second.start), two.rest(second.end)];
+            (first.end <= second.start).then(texts)
         });
         match both {
-            Some((mid, mut after)) => {
-                // A single call may lack the mark that ends several.
+            Some([before, mid, after]) => {
+                // A single call may lack the marks around several.
+                if let Some(section) = before.strip_suffix(self.before(&one, &located.range)) {
+                    pre.insert_str(0, section);
+                }
+                let mut after = after.to_owned();
                 own_end(self.turns.segmentation, &mut after, &pre, self.around.end);
                 if after.len() > post.len() && after.starts_with(&post) {
                     post = after;
@@ -172,10 +177,15 @@ impl Finder<'_, '_> {
         })
     }
 
+    /// The text of a turn before a call at this place.
+    fn before<'t>(&self, trace: &'t Trace, call: &Range<usize>) -> &'t str {
+        trace.get((self.around.header)(trace).min(call.start)..call.start)
+    }
+
     /// The text before the first call and after the last one, at any position.
     fn outside(&self, one: &Trace, located: &Located) -> Outside {
         let start = (self.around.header)(one).min(located.range.start);
-        let mut pre = one.get(start..located.range.start).to_owned();
+        let mut pre = self.before(one, &located.range).to_owned();
         let mut post = one.rest(located.range.end).to_owned();
         let end = own_end(self.turns.segmentation, &mut post, &pre, self.around.end);
         let (mut separator, mut next) = (String::new(), String::new());
@@ -260,6 +270,7 @@ impl Finder<'_, '_> {
         } else {
             count_alone(&mut head);
         }
+        let left_out = self.left_out(one, &head, &tail, located, pairs.as_ref());
         let arguments = match (one.whole(0), pairs) {
             (Some(Whole::Json), _) => Arguments::Json,
             (Some(Whole::JsonText), _) => Arguments::JsonText,
@@ -269,7 +280,40 @@ impl Finder<'_, '_> {
                 pairs.dialect().unwrap_or_else(|| Arguments::Pairs(Box::new(pairs)))
             }
         };
-        Some(Body { head, arguments, tail, object })
+        Some(Body { head, arguments, tail, object, left_out })
+    }
+
+    /// The texts around the arguments that a call without any leaves out, if it writes no empty object.
+    fn left_out(
+        &self,
+        one: &Trace,
+        head: &[CallPart],
+        tail: &[CallPart],
+        located: &Located,
+        pairs: Option<&Pairs>,
+    ) -> Option<(String, String)> {
+        let mut call = shapes::call(0, 0);
+        if self.ids_hold_names {
+            name_in_id(&mut call, 0);
+        }
+        let none = self.trace(&Answer::calls(vec![call]))?;
+        if none.whole(0).is_some() || tail.iter().any(|piece| piece.text().is_none()) {
+            return None;
+        }
+        let rest = none.rest(none.of_call(0).map(|slot| slot.range.end).max()?);
+        let lead = head.last().and_then(CallPart::text).unwrap_or_default();
+        let inner: usize = tail.iter().filter_map(CallPart::text).map(str::len).sum();
+        let after = one.rest(located.range.end - inner);
+        // Marks stay whole if they can.
+        let kept = [self.turns.segmentation.shared_end(after, rest), common_end(rest, after)];
+        let (before, kept) = kept.into_iter().find_map(|kept| {
+            let before = rest.strip_suffix(kept).filter(|before| lead.starts_with(before))?;
+            Some((before, kept))
+        })?;
+        let texts = [slice(lead, before.len()..), slice(after, ..after.len() - kept.len())];
+        // Arguments key by key may be none.
+        let is_whole = pairs.is_some() && texts.iter().all(|text| text.is_empty());
+        (!is_whole).then(|| texts.map(str::to_owned).into())
     }
 
     /// The pieces of a call before and after its arguments.

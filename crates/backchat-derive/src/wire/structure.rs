@@ -218,6 +218,9 @@ pub struct Body {
     pub tail: Vec<CallPart>,
     /// The keys of the JSON object that the parts form together, if they do.
     pub object: Option<ObjectBody>,
+    /// The texts before and after the arguments that a call without any leaves out with them: the end of `head`, and
+    /// the beginning of what follows the arguments. `None` if it leaves out nothing.
+    pub left_out: Option<(String, String)>,
 }
 
 /// A call that is one JSON object.

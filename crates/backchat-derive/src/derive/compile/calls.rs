@@ -15,7 +15,7 @@ pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Obje
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     // If the name is a key of the object, no path leads to it.
     let named = calls.body.object.as_ref().and_then(|object| Some((object, object.name.as_deref()?)));
-    match (named, choices.region) {
+    match (named.filter(|_| calls.body.left_out.is_none()), choices.region) {
         (Some((object, name)), CallRegion::Natural) if object.in_array => plan.list(object, name),
         (Some((object, name)), CallRegion::Natural) if plan.reads_whole() => plan.object(object, name),
         (Some((object, name)), CallRegion::Whole) => plan.object(object, name),
@@ -171,7 +171,7 @@ impl Plan<'_> {
     fn arguments(&self) -> Object {
         let mut field = Object::new();
         let body = &self.calls.body;
-        let follows = match &body.arguments {
+        let mut follows = match &body.arguments {
             Arguments::Pairs(pairs) => format!("{}{}", pairs.cut.section, pairs.cut.open),
             Arguments::JsonText => "\"".to_owned(),
             _ => "{".to_owned(),
@@ -182,12 +182,44 @@ impl Plan<'_> {
             Some(pieces) => pieces,
             None => body.head.clone(),
         };
+        let left_out = body.left_out.as_ref();
+        if let (Some((lead, _)), Some(CallPart::Text(text))) = (left_out, pieces.last_mut()) {
+            text.truncate(text.len() - lead.len());
+        }
+        pieces.retain(|piece| piece.text() != Some(""));
         match pieces.last_mut() {
             Some(CallPart::Text(text)) if body.object.is_none() => *text = self.bare_end(text).to_owned(),
             Some(_) => {}
             None => opens = self.bare_end(opens),
         }
-        let head = self.pieces(&pieces, &follows, &mut groups);
+        // What a call without arguments leaves out is optional on both sides, if the rest of the call follows.
+        let mut unread = Groups { has_name: true, has_id: true, bare: true };
+        let mut tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
+        let mut close = self.cut.close.as_str();
+        let mut without = String::new();
+        if let Some((lead, trail)) = left_out {
+            let text = |text: &str| if body.object.is_some() { json_text(text) } else { self.text(text) };
+            let inner: String = body.tail.iter().filter_map(CallPart::text).collect();
+            let after = match inner.strip_prefix(trail.as_str()) {
+                Some(rest) => {
+                    tail = text(rest);
+                    format!("{rest}{close}")
+                }
+                None => {
+                    close = close.strip_prefix(trail.as_str()).unwrap_or(close);
+                    close.to_owned()
+                }
+            };
+            if !trail.is_empty() {
+                tail = format!("(?:{})?{tail}", text(trail));
+            }
+            without = match lead.trim() {
+                "" => text(lead),
+                _ => format!("(?:{}|(?=\\s*{}))", text(lead), text(after.trim())),
+            };
+            follows = after;
+        }
+        let head = self.pieces(&pieces, &follows, &mut groups) + &without;
         let mut open = self.before_call(opens);
         if !self.choices.exact_space
             && matches!(pieces.first(), Some(CallPart::Name | CallPart::Id | CallPart::NamedId))
@@ -206,17 +238,15 @@ impl Plan<'_> {
         };
         let own = format!("{}{}", self.cut.section, self.cut.open);
         let guard = match &body.arguments {
-            _ if self.is_mark(&own) => String::new(),
+            _ if self.is_mark(&own) || left_out.is_some() => String::new(),
             Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
             _ => "(?=\\s*[{\"])".to_owned(),
         };
         let channel = Channels::find(self.wire).map_or_else(String::new, |channels| channels.before_name());
         Delimiter::Pattern(format!("{channel}{open}{head}{late}{guard}")).write(&mut field, "open");
-        let mut unread = Groups { has_name: true, has_id: true, bare: true };
-        let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
-        self.close(&mut field, &tail, &self.cut.close);
+        self.close(&mut field, &tail, close);
         field.insert("repeats", true.into());
-        pairs::content(self.wire.segmentation, &mut field, &body.arguments);
+        pairs::content(self.wire.segmentation, &mut field, &body.arguments, left_out.is_some());
         let id = groups.has_id.then_some("{id}");
         field.insert("transform", shape(id, "{name}", "{content}"));
         field
@@ -509,10 +539,34 @@ mod tests {
     }
 
     #[test]
+    fn a_call_without_arguments_may_leave_out_the_text_around_them() {
+        let left_out = |before: &str, after: &str| Some((before.to_owned(), after.to_owned()));
+        let tagged = Body { left_out: left_out("<with>", "</with>"), ..named_body("<with>", Arguments::Json) };
+        let tagged = wire_with(["", "<call>", "</with></call>", "", ""], tagged);
+        let spaced = Body { left_out: left_out(" ", ""), ..named_body(" ", Arguments::Json) };
+        let spaced = wire_with(["", "<call>", "</call>", "", ""], spaced);
+        let object = Body { left_out: left_out(", \"arguments\": ", ""), ..object_body() };
+        let object = wire_with(["", "<call>", "</call>", "", ""], object);
+        for (wire, full, empty) in [
+            (&tagged, "<call>f<with>{\"a\": 1}</with></call>", "<call>f</call>"),
+            (&spaced, "<call>f {\"a\": 1}</call>", "<call>f</call>"),
+            (&object, "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call>", "<call>{\"name\": \"f\"}</call>"),
+        ] {
+            let read = plain(wire, &format!("{empty}{full}{empty}<end>"));
+            assert_eq!(read, (String::new(), ["f\"\"", "f{\"a\": 1}", "f\"\""].map(str::to_owned).to_vec()), "{full}");
+        }
+    }
+
+    #[test]
     fn a_look_ahead_finds_a_name_after_the_arguments() {
         let text = |text: &str| CallPart::Text(text.to_owned());
-        let body =
-            Body { head: vec![], arguments: Arguments::Json, tail: vec![text("<to>"), CallPart::Name], object: None };
+        let body = Body {
+            head: vec![],
+            arguments: Arguments::Json,
+            tail: vec![text("<to>"), CallPart::Name],
+            object: None,
+            left_out: None,
+        };
         let wire = wire_with(["", "<call>", "</call>", "", ""], body);
         assert_eq!(plain(&wire, "<call>{\"a\": 1}<to>f</call><end>").1, ["f{\"a\": 1}"]);
     }

@@ -9,20 +9,24 @@ use backchat_core::text::slice;
 /// Alternatives for the JSON values that are not strings.
 const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[\[{].*?[\]}]|";
 
-/// Writes `content` and its arguments.
-pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments: &Arguments) {
-    let args = match arguments {
-        Arguments::Json | Arguments::JsonText => None,
-        Arguments::Python => Some(Value::from([("string_delims", delims("'", "'"))])),
+/// Writes `content` and its arguments; an object may be missing if `is_optional`.
+pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments: &Arguments, is_optional: bool) {
+    let (unquoted_keys, quotes) = match arguments {
+        Arguments::Json | Arguments::JsonText => (false, None),
+        Arguments::Python => (false, Some(("'", "'"))),
         Arguments::Dialect { unquoted_keys, quotes } => {
-            let keys = unquoted_keys.then(|| ("unquoted_keys".to_owned(), true.into()));
-            let quotes = quotes.as_ref().map(|(open, close)| ("string_delims".to_owned(), delims(open, close)));
-            Some(Value::Object(keys.into_iter().chain(quotes).collect()))
+            (*unquoted_keys, quotes.as_ref().map(|(open, close)| (open.as_str(), close.as_str())))
         }
         Arguments::Pairs(pairs) => return inline(segmentation, field, pairs),
     };
+    let flags = [("unquoted_keys", unquoted_keys), ("allow_non_json", is_optional)];
+    let mut args: Object =
+        flags.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| (key.to_owned(), true.into())).collect();
+    args.extend(quotes.map(|(open, close)| ("string_delims".to_owned(), delims(open, close))));
     field.insert("content", "json".into());
-    field.extend(args.map(|args| ("content_args".to_owned(), args)));
+    if !args.is_empty() {
+        field.insert("content_args", Value::Object(args));
+    }
 }
 
 fn delims(open: &str, close: &str) -> Value {
@@ -165,7 +169,7 @@ mod tests {
             r#"{"open_pattern": "<call (?P<name>\\w+)>", "close": "</call>",
                 "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#,
         );
-        content(Segmentation::Words, &mut field, written);
+        content(Segmentation::Words, &mut field, written, false);
         let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
         let message = read(
             &Value::from([("start_anchor", "<bot>".into()), ("fields", fields)]),

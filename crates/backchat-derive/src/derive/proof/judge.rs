@@ -161,8 +161,8 @@ impl<'a, 't> Judge<'a, 't> {
         Some(Loss::new(part, message, &case.text))
     }
 
-    /// Arguments that the template writes as a JSON string of JSON. Content parsers decode once, so the arguments come back
-    /// as JSON text.
+    /// Arguments that the template writes as a JSON string of JSON, or not at all. Content parsers decode once, so the
+    /// arguments come back as JSON text, or as an empty text.
     fn encoded_twice(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let (decoded, texts) = with_decoded_arguments(message).filter(|_| part == Part::Arguments)?;
         if !self.is_same(case, &case.expected, &decoded) {
@@ -170,8 +170,12 @@ impl<'a, 't> Judge<'a, 't> {
         }
         let values = || case.text.match_indices('"').filter_map(|(at, _)| json::value_at(&case.text, at));
         let is_string = |text: &String| values().any(|(value, _)| value.as_str() == Some(text));
-        let message = "arguments come back as JSON text, which the policy `encoded-arguments` decodes".to_owned();
-        texts.iter().all(is_string).then(|| Loss::new(part, message, &case.text))
+        let message = match texts.iter().all(String::is_empty) {
+            true => "a call without arguments comes back with an empty text in their place",
+            false => "arguments come back as JSON text, which the policy `encoded-arguments` decodes",
+        };
+        let is_known = texts.iter().all(|text| text.is_empty() || is_string(text));
+        is_known.then(|| Loss::new(part, message.to_owned(), &case.text))
     }
 
     /// A loss of the wire format: the message has as much structure as the answer, and renders to the same bytes.

@@ -119,7 +119,8 @@ pub(super) fn arguments_of(call: &Value) -> Option<&Object> {
     function_of(call).get("arguments").and_then(Value::as_object)
 }
 
-/// The message with JSON texts as arguments decoded, and these texts; `None` if there are none.
+/// The message with arguments decoded that are the JSON text of an object, or an empty text, and these texts; `None` if
+/// there are none.
 pub(super) fn with_decoded_arguments(message: &Object) -> Option<(Object, Vec<String>)> {
     let mut decoded = message.clone();
     let mut texts = Vec::new();
@@ -129,7 +130,7 @@ pub(super) fn with_decoded_arguments(message: &Object) -> Option<(Object, Vec<St
             let Some(Value::Object(function)) = call.get_mut("function") else { continue };
             let Some(arguments) = function.get_mut("arguments") else { continue };
             if let Some(text) = arguments.as_str().map(str::to_owned)
-                && let Ok(object @ Value::Object(_)) = json::read(&text)
+                && let Ok(object @ Value::Object(_)) = json::read(if text.is_empty() { "{}" } else { &text })
             {
                 *arguments = object;
                 texts.push(text);
@@ -272,6 +273,8 @@ mod tests {
         let (message, texts) = of(r#""{\"a\": \"{}\"}""#).unwrap();
         assert_eq!(message, object(&one_call("", "f", r#"{"a": "{}"}"#)));
         assert_eq!(texts, [r#"{"a": "{}"}"#]);
+        // No text is that of no arguments.
+        assert_eq!(of("\"\""), Some((object(&one_call("", "f", "{}")), vec![String::new()])));
         for other in [r#"{"a": 1}"#, r#""[1]""#, r#""a""#, "null"] {
             assert_eq!(of(other), None, "{other}");
         }

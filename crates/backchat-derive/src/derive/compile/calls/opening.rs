@@ -206,7 +206,8 @@ impl Plan<'_> {
             self.wire.pairs().is_some_and(|pairs| pairs.cut.section.trim().is_empty() && pairs.braces.is_none());
         let tail = self.calls.body.tail.iter().find_map(CallPart::text);
         let end = word_before(tail.unwrap_or(&self.cut.close));
-        match (word.strip_suffix(']'), end.strip_prefix("[^\\s").filter(|_| is_bare && is_last)) {
+        let class = if word == "\\S" { Some("[^\\s") } else { word.strip_suffix(']') };
+        match (class, end.strip_prefix("[^\\s").filter(|_| is_bare && is_last)) {
             (Some(signs), Some(other)) if signs.starts_with("[^") && !signs.ends_with(other.trim_end_matches(']')) => {
                 format!("{signs}{other}")
             }
