@@ -83,6 +83,8 @@ fn peculiar_wire_formats() {
         ("arguments_left_out", Status::Proved),
         ("parameters_left_out", Status::Proved),
         ("marks_around_several_calls", Status::Proved),
+        ("answer_closed_after_thoughts", Status::Proved),
+        ("thoughts_under_two_keys", Status::Proved),
         ("arguments_of_a_url", Status::Partial),
         ("signs_lead_the_words", Status::Proved),
         ("brackets_touch_the_words", Status::Proved),

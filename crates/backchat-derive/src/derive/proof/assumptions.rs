@@ -9,7 +9,7 @@ use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
-use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
+use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, Setting, call, needle};
 
 /// An assumption that not every render meets, and turns that do not.
 pub(super) struct Assumption {
@@ -56,6 +56,7 @@ impl<'t> Setup<'_, 't> {
         let ended = cases.iter().find(|case| case.expected.calls.is_empty() && case.expected.reasoning.is_none());
         let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
         found.extend(ended.and_then(|case| self.end(case)));
+        found.extend(self.other_reasoning(said, &usual));
         let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
         let given = given.map(|(name, value)| (name, other_than(Some(value))));
         let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));
@@ -89,6 +90,26 @@ impl<'t> Setup<'_, 't> {
         let how = if self.variables.contains_key(name) { "with the value given" } else { "without it" };
         let message = format!("the text around the turn depends on `{name}`; the draft reads it as written {how}");
         Some(Assumption { message, cases: self.cases(said, plain, offering, setting) })
+    }
+
+    /// Reasoning that messages have under another key, if the template writes it in another place.
+    fn other_reasoning(&self, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
+        let Cutter { plain, offering, request, .. } = self.cutter;
+        let Some(ReasoningInput::Key(key)) = &request.reasoning_input else { return None };
+        request.usage.reasoning_inputs.iter().find_map(|input| {
+            let ReasoningInput::Key(other) = input else { return None };
+            if other == key || !input.is_named_for_reasoning() {
+                return None;
+            }
+            let [plain, offering] = [plain, offering].map(|prober| prober.with_reasoning(Some(input)));
+            let outlook = self.outlook(&plain, &offering, &Setting::new());
+            let is_written = outlook.iter().flatten().any(|text| text.contains(needle::REASONING));
+            if outlook == *usual || !is_written {
+                return None;
+            }
+            let message = format!("the template writes `{other}` differently from `{key}`, which the draft reads");
+            Some(Assumption { message, cases: self.cases(said, &plain, &offering, Setting::new()) })
+        })
     }
 
     /// The end of a turn, if the template writes more after it and no stop token ends it.
@@ -193,6 +214,21 @@ mod tests {
         ] {
             assert_eq!(assumed(&chat_template, &answer, variables), expected, "{chat_template}\n{answer}");
         }
+    }
+
+    #[test]
+    fn reasoning_that_another_key_writes_elsewhere_is_reported_unless_it_is_read() {
+        let thinks = |other: &str| CHAT.replace("{{ m.content }}", &format!("{other}{{{{ m.content }}}}"));
+        let elsewhere = thinks("{% if m.thinking %}<t>{{ m.thinking }}</t>{% endif %}");
+        let alike = thinks("{% if m.thinking %}<weigh>{{ m.thinking }}</weigh>{% endif %}");
+        let both = ANSWER.replace(
+            "\"open\": \"<weigh>\", \"close\": \"</weigh>\"",
+            "\"open\": [\"<weigh>\", \"<t>\"], \"close\": [\"</weigh>\", \"</t>\"]",
+        );
+        let named = "the template writes `thinking` differently from `reasoning_content`, which the draft reads";
+        assert_eq!(assumed(&elsewhere, ANSWER, "{}"), [named]);
+        assert_eq!(assumed(&alike, ANSWER, "{}"), [""; 0]);
+        assert_eq!(assumed(&elsewhere, &both, "{}"), [""; 0]);
     }
 
     #[test]

@@ -108,10 +108,13 @@ impl Inference<'_, '_> {
         if let Some(both) = &both
             && empty.is_none()
             && content.open.trim().is_empty()
-            && !rest.is_empty()
-            && close == own
         {
-            content.after_reasoning = Some((rest.to_owned(), before_end(both.tail(), end).to_owned()));
+            // What closes the answer then may have been opened by the mark that closes the thought.
+            let rest = if close == own { rest } else { "" };
+            let tail = before_end(both.tail(), end);
+            if !rest.is_empty() || tail.trim().len() > content.close.trim().len() {
+                content.after_reasoning = Some((rest.to_owned(), tail.to_owned()));
+            }
         }
         let mut source = Source::Rendered;
         if open.trim().is_empty()
