@@ -119,11 +119,12 @@ impl PartialJson {
             && !self.is_broken()
             && let Some(c) = text.chars().next()
         {
-            let length = match &self.token {
+            let length = match &mut self.token {
                 Token::String { .. } => self.in_string(text, c, sink),
-                Token::Word(_) if c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.') => {
-                    if let Token::Word(word) = &mut self.token {
-                        word.push(c);
+                Token::Word(word) if c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.') => {
+                    word.push(c);
+                    if !may_begin_word(word) {
+                        self.expected = Expected::Broken;
                     }
                     1
                 }
@@ -192,7 +193,8 @@ impl PartialJson {
             (CommaOrEnd, ']') if matches!(self.path.last(), Some(None)) => self.end_container("]", sink),
             (Value | ValueOrEnd, '-' | '0'..='9' | 'a'..='z' | 'A'..='Z') => {
                 self.begin(sink);
-                self.token = Token::Word(c.to_string());
+                self.token = Token::Word(String::new());
+                return 0;
             }
             _ => self.expected = Broken,
         }
@@ -338,6 +340,13 @@ impl PartialJson {
     }
 }
 
+/// Whether a number or a literal may begin like this. It may say so of a number that is none.
+fn may_begin_word(word: &str) -> bool {
+    let unsigned = word.strip_prefix('-').unwrap_or(word);
+    let literals = ["true", "false", "null", "NaN", "Infinity"];
+    unsigned.starts_with(|c: char| c.is_ascii_digit()) || literals.iter().any(|literal| literal.starts_with(unsigned))
+}
+
 /// The role of a character in an escape that has begun.
 enum Escape {
     /// Part of it, and more has to come.
@@ -438,6 +447,8 @@ mod tests {
             ("[1,]", false, true, 3),
             ("{'a", false, true, 1),
             ("[01]", false, true, 3),
+            ("[fini", false, true, 2),
+            ("[nul", false, false, 4),
             ("{]", false, true, 1),
         ] {
             let mut reader = PartialJson::default();
