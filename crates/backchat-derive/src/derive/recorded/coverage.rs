@@ -44,7 +44,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
     (!rest.trim().is_empty()).then(|| (first, "no field takes this text".to_owned()))
 }
 
-/// A complete marker of another field in content, unless it is quoted there.
+/// A complete marker of another field in content, unless it is quoted there. White space around a marker may differ.
 fn left_over(template: &Template, read: &str, body: Span) -> Option<(usize, String)> {
     let text = read.get(body.start..body.end)?;
     let others = template.fields().iter().filter(|field| field.name != "content");
@@ -56,6 +56,7 @@ fn left_over(template: &Template, read: &str, body: Span) -> Option<(usize, Stri
     let is_mark =
         |mark: &str| mark.chars().count() > 3 && mark.chars().any(|c| !c.is_alphanumeric() && !c.is_whitespace());
     marks
+        .map(|mark| mark.trim().to_owned())
         .filter(|mark| is_mark(mark))
         .filter_map(|mark| {
             let at =
@@ -93,11 +94,24 @@ fn literal_parts(pattern: &Branches) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::derive::by_hand::template;
 
     #[test]
     fn literal_parts_are_runs_of_characters() {
         let parts = |pattern: &str| literal_parts(&Branches::read(pattern).unwrap());
         assert_eq!(parts(r"(?:</think>|<\|end\|>)\s*"), ["</think>", "<|end|>"]);
         assert_eq!(parts(r"(?P<name>[^\s<]+)\[ARGS\]\d{2}"), ["[ARGS]"]);
+    }
+
+    #[test]
+    fn a_marker_is_found_without_the_white_space_of_its_delimiter() {
+        let template = template(
+            r#"{"start_anchor": "<bot>", "fields": {
+                "thinking": {"open": "<weigh>\n", "close_pattern": "(?:\\n</weigh>|<end>)\\s*"}, "content": {}}}"#,
+        );
+        let found = |text: &str| left_over(&template, text, Span { start: 0, end: text.len() });
+        assert_eq!(found("<weigh>Hm."), Some((0, "<weigh>".to_owned())));
+        assert_eq!(found("Hm.</weigh>Yes."), Some((3, "</weigh>".to_owned())));
+        assert_eq!(found("Yes."), None);
     }
 }
