@@ -42,7 +42,7 @@ const repairItem = (repair, act, go) => {
   const breaks = repair.breaks ? `breaks ${repair.breaks}` : "breaks none";
   const side = element("div", { class: "fix" });
   side.append(button("Repair", act, { "aria-label": `Repair: ${repair.message}` }));
-  item.append(line, paragraph(`fixes ${conversations(repair.mends)}, ${breaks}`, "count"), side);
+  item.append(line, paragraph(`fixes ${conversations(repair.fixes)}, ${breaks}`, "count"), side);
   return item;
 };
 

@@ -82,7 +82,7 @@ pub fn repairs(text: &str, chat_template: &str, variables: Option<&str>) -> Valu
         Value::from([
             ("message", repair.fix.message.as_str().into()),
             ("line", repair.place.line_column.map_or(Value::Null, |(line, _)| count(line))),
-            ("mends", count(repair.mends)),
+            ("fixes", count(repair.fixes)),
             ("breaks", count(repair.breaks)),
             ("text", repair.fix.apply(text).into()),
         ])

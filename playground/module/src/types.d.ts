@@ -73,7 +73,7 @@ export interface Inspection {
 export interface Repair {
   message: string;
   line: number | null;
-  mends: number;
+  fixes: number;
   breaks: number;
   text: string;
 }

@@ -11,7 +11,7 @@ use backchat_parser::template::source;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// They parse back with it and do not now.
-    pub mends: usize,
+    pub fixes: usize,
     /// They parse back now and not with it.
     pub breaks: usize,
 }
@@ -46,7 +46,7 @@ pub(super) fn fates(conversations: &[Conversation]) -> HashMap<String, bool> {
 pub(super) fn compared(before: &HashMap<String, bool>, after: &HashMap<String, bool>) -> Effect {
     let changes = before.iter().filter_map(|(name, was_read)| Some((*was_read, *after.get(name)?)));
     changes.fold(Effect::default(), |effect, change| match change {
-        (false, true) => Effect { mends: effect.mends + 1, ..effect },
+        (false, true) => Effect { fixes: effect.fixes + 1, ..effect },
         (true, false) => Effect { breaks: effect.breaks + 1, ..effect },
         _ => effect,
     })
@@ -69,10 +69,10 @@ mod tests {
             Fix { message: String::new(), edits: vec![edit] }
         };
         let count = |text: &str, fixes: &[&Fix]| effects(chat, "a.json", text, fixes, &Options::default());
-        let mends = count(&wrong, &[&change("<end>>", "<end>", &wrong), &change("{", "[", &wrong)]);
-        let [Some(effect), None] = mends[..] else { panic!("{mends:?}") };
-        assert!(effect.mends > 0 && effect.breaks == 0, "{effect:?}");
+        let fixes = count(&wrong, &[&change("<end>>", "<end>", &wrong), &change("{", "[", &wrong)]);
+        let [Some(effect), None] = fixes[..] else { panic!("{fixes:?}") };
+        assert!(effect.fixes > 0 && effect.breaks == 0, "{effect:?}");
         let breaks = count(right, &[&change("<end>", "<end>>", right)]);
-        assert_eq!(breaks, [Some(Effect { mends: 0, breaks: effect.mends })]);
+        assert_eq!(breaks, [Some(Effect { fixes: 0, breaks: effect.fixes })]);
     }
 }

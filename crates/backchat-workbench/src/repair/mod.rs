@@ -37,7 +37,7 @@ pub struct Repair {
     /// The change.
     pub fix: Fix,
     /// How many conversations parse back with it that do not now.
-    pub mends: usize,
+    pub fixes: usize,
     /// How many conversations parse back now and not with it.
     pub breaks: usize,
 }
@@ -62,12 +62,12 @@ pub fn repairs(chat_template: &str, file: &str, text: &str, options: &Options) -
         let Some(draft) = derive::derive(chat_template, &wanted).response_template else { return Vec::new() };
         let found = candidates(&template.to_value(), &draft).into_iter().filter_map(|candidate| {
             let changed = Template::from_value(&candidate.template).ok()?.template;
-            let Effect { mends, breaks } = compared(&before, &fates(&conversations(&changed)));
+            let Effect { fixes, breaks } = compared(&before, &fates(&conversations(&changed)));
             let edit = edits::edit(text, &opened.path, &candidate)?;
             let place = Place::span(text, edit.span.clone()).in_file(&*opened.file);
             let place = place.path(candidate.place.below(&opened.path).to_string());
             let fix = Fix { message: candidate.message.clone(), edits: vec![edit] };
-            (mends > breaks).then_some((candidate, Repair { place, fix, mends, breaks }))
+            (fixes > breaks).then_some((candidate, Repair { place, fix, fixes, breaks }))
         });
         in_order(found.collect())
     })
@@ -76,11 +76,11 @@ pub fn repairs(chat_template: &str, file: &str, text: &str, options: &Options) -
 
 /// The best first; of equal ones the smallest, which already comes first.
 fn in_order(mut found: Vec<(Candidate, Repair)>) -> Vec<Repair> {
-    found.sort_by_key(|(_, repair)| std::cmp::Reverse(repair.mends - repair.breaks));
+    found.sort_by_key(|(_, repair)| std::cmp::Reverse(repair.fixes - repair.breaks));
     // A larger change that does no more than a smaller one is noise.
     let mut kept: Vec<(Candidate, Repair)> = Vec::new();
     for (candidate, repair) in found {
-        let gain = |repair: &Repair| repair.mends - repair.breaks;
+        let gain = |repair: &Repair| repair.fixes - repair.breaks;
         let covers = |(smaller, known): &(Candidate, Repair)| {
             gain(known) >= gain(&repair) && smaller.size <= candidate.size && smaller.lies_within(&candidate)
         };
@@ -128,7 +128,7 @@ mod tests {
             assert!(!proves(&text), "{wrong} is a fault");
             let found = repairs(CHAT, "a.json", &text, &Options::default());
             let first = found.first().unwrap_or_else(|| panic!("{wrong} is repaired"));
-            assert!(first.mends > 0 && first.breaks == 0, "{first:?}");
+            assert!(first.fixes > 0 && first.breaks == 0, "{first:?}");
             let repaired = first.fix.apply(&text);
             assert_eq!(repaired, draft, "{wrong}: {}", first.fix.message);
         }

@@ -233,11 +233,11 @@ pub(super) fn repairs(chat_template: String, options: Options, material: &Materi
 }
 
 fn of_repair(repair: Repair) -> Finding {
-    let Repair { place, fix, mends, breaks } = repair;
+    let Repair { place, fix, fixes, breaks } = repair;
     let said = Diagnostic::error(PROOF, fix.message.clone()).at(place);
     Finding {
         said: Diagnostic { fix: Some(fix), ..said },
-        effect: Some(Effect { mends, breaks }),
+        effect: Some(Effect { fixes, breaks }),
         event: None,
         settles: false,
     }

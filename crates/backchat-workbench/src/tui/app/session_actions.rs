@@ -138,7 +138,7 @@ impl App {
         lines.push(String::new());
         lines.push(match (finding.effect, self.session.is_inspecting()) {
             (Some(effect), _) => {
-                let [fixed, broken] = [effect.mends, effect.breaks].map(|count| match count {
+                let [fixed, broken] = [effect.fixes, effect.breaks].map(|count| match count {
                     0 => "none".to_owned(),
                     count => counted(count, "conversation"),
                 });

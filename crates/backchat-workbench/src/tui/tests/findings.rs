@@ -21,7 +21,7 @@ fn repaired(text: &str) -> Option<Finding> {
     };
     let place = Place::span(text, span).in_file("template.json").path("fields.reasoning.close".to_owned());
     let said = Diagnostic { fix: Some(fix.clone()), ..Diagnostic::error("proof", fix.message).at(place) };
-    Some(Finding { said, effect: Some(crate::session::Effect { mends: 8, breaks: 0 }), event: None, settles: false })
+    Some(Finding { said, effect: Some(crate::session::Effect { fixes: 8, breaks: 0 }), event: None, settles: false })
 }
 
 /// A bench with a wrong delimiter, once everything is found.

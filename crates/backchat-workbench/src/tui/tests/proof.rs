@@ -55,7 +55,7 @@ fn a_template_is_repaired_with_the_proof_open() {
     edited(&mut bench, TEMPLATE);
     assert_eq!(
         bench.app.session.library.material.output, "So.</think>Yes.",
-        "who mends it sees the conversation come right"
+        "the conversation stays open while the template is edited"
     );
     bench.press("G");
     assert!(bar(&mut bench).starts_with("✓ 48 of 48  "), "{}", bar(&mut bench));
