@@ -1,6 +1,7 @@
 //! Compares two texts piece by piece: the edits from one to the other, and as a unified diff.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use similar::algorithms::{Capture, Compact, Replace, myers};
 pub use similar::{DiffOp, DiffTag};
@@ -35,14 +36,14 @@ pub fn unified(old: &str, new: &str, around: usize, file: Option<&str>) -> Strin
     let (old, new) = (lines(old), lines(new));
     let mut out = String::new();
     for group in similar::group_diff_ops(operations(&old, &new), around) {
-        if group.is_empty() {
-            continue;
-        }
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         // Writing to a string cannot fail.
         if let Some(file) = file.filter(|_| out.is_empty()) {
             let _ = write!(out, "--- {file}\n+++ {file}\n");
         }
-        let _ = writeln!(out, "{}", similar::udiff::UnifiedHunkHeader::new(&group));
+        let old_lines = hunk_range(first.old_range().start..last.old_range().end);
+        let new_lines = hunk_range(first.new_range().start..last.new_range().end);
+        let _ = writeln!(out, "@@ -{old_lines} +{new_lines} @@");
         for op in group {
             let (before, after) = (old.get(op.old_range()), new.get(op.new_range()));
             let sides: &[_] = match op.tag() {
@@ -59,6 +60,16 @@ pub fn unified(old: &str, new: &str, around: usize, file: Option<&str>) -> Strin
         }
     }
     out
+}
+
+/// A range of lines in the header of a hunk: the first line, counted from 1, and the number of lines unless it is one. An
+/// empty range names the line before it.
+fn hunk_range(lines: Range<usize>) -> String {
+    match lines.len() {
+        0 => format!("{},0", lines.start),
+        1 => format!("{}", lines.end),
+        length => format!("{},{length}", lines.start + 1),
+    }
 }
 
 #[cfg(test)]
