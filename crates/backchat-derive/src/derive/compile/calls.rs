@@ -171,11 +171,6 @@ impl Plan<'_> {
     fn arguments(&self) -> Object {
         let mut field = Object::new();
         let body = &self.calls.body;
-        let mut follows = match &body.arguments {
-            Arguments::Pairs(pairs) => format!("{}{}", pairs.cut.section, pairs.cut.open),
-            Arguments::JsonText => "\"".to_owned(),
-            _ => "{".to_owned(),
-        };
         let mut groups = Groups::default();
         let mut opens = self.cut.open.as_str();
         let mut pieces = match numbered_id(&body.head, &mut opens) {
@@ -183,8 +178,10 @@ impl Plan<'_> {
             None => body.head.clone(),
         };
         let left_out = body.left_out.as_ref();
-        if let (Some((lead, _)), Some(CallPart::Text(text))) = (left_out, pieces.last_mut()) {
-            text.truncate(text.len() - lead.len());
+        if let (Some((lead, _)), Some(CallPart::Text(text))) = (left_out, pieces.last_mut())
+            && let Some(kept) = text.strip_suffix(lead.as_str())
+        {
+            *text = kept.to_owned();
         }
         pieces.retain(|piece| piece.text() != Some(""));
         match pieces.last_mut() {
@@ -192,34 +189,8 @@ impl Plan<'_> {
             Some(_) => {}
             None => opens = self.bare_end(opens),
         }
-        // What a call without arguments leaves out is optional on both sides, if the rest of the call follows.
-        let mut unread = Groups { has_name: true, has_id: true, bare: true };
-        let mut tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
-        let mut close = self.cut.close.as_str();
-        let mut without = String::new();
-        if let Some((lead, trail)) = left_out {
-            let text = |text: &str| if body.object.is_some() { json_text(text) } else { self.text(text) };
-            let inner: String = body.tail.iter().filter_map(CallPart::text).collect();
-            let after = match inner.strip_prefix(trail.as_str()) {
-                Some(rest) => {
-                    tail = text(rest);
-                    format!("{rest}{close}")
-                }
-                None => {
-                    close = close.strip_prefix(trail.as_str()).unwrap_or(close);
-                    close.to_owned()
-                }
-            };
-            if !trail.is_empty() {
-                tail = format!("(?:{})?{tail}", text(trail));
-            }
-            without = match lead.trim() {
-                "" => text(lead),
-                _ => format!("(?:{}|(?=\\s*{}))", text(lead), text(after.trim())),
-            };
-            follows = after;
-        }
-        let head = self.pieces(&pieces, &follows, &mut groups) + &without;
+        let (before, follows, tail, close) = self.around_arguments();
+        let head = self.pieces(&pieces, &follows, &mut groups) + &before;
         let mut open = self.before_call(opens);
         if !self.choices.exact_space
             && matches!(pieces.first(), Some(CallPart::Name | CallPart::Id | CallPart::NamedId))
@@ -250,6 +221,35 @@ impl Plan<'_> {
         let id = groups.has_id.then_some("{id}");
         field.insert("transform", shape(id, "{name}", "{content}"));
         field
+    }
+
+    /// A pattern for the end of the head, the text that follows the rest of the head, a pattern for the tail, and the text
+    /// that closes the call. The text that a call without arguments leaves out is optional if the rest of the call follows.
+    fn around_arguments(&self) -> (String, String, String, &str) {
+        let body = &self.calls.body;
+        let close = self.cut.close.as_str();
+        let Some((lead, trail)) = &body.left_out else {
+            let follows = match &body.arguments {
+                Arguments::Pairs(pairs) => format!("{}{}", pairs.cut.section, pairs.cut.open),
+                Arguments::JsonText => "\"".to_owned(),
+                _ => "{".to_owned(),
+            };
+            let mut unread = Groups { has_name: true, has_id: true, bare: true };
+            return (String::new(), follows, self.pieces(&body.tail, close, &mut unread), close);
+        };
+        let text = |text: &str| if body.object.is_some() { json_text(text) } else { self.text(text) };
+        let inner: String = body.tail.iter().filter_map(CallPart::text).collect();
+        let (rest, close) = match inner.strip_prefix(trail.as_str()) {
+            Some(rest) => (rest, close),
+            None => (inner.as_str(), close.strip_prefix(trail.as_str()).unwrap_or(close)),
+        };
+        let optional = if trail.is_empty() { String::new() } else { format!("(?:{})?", text(trail)) };
+        let follows = format!("{rest}{close}");
+        let before = match lead.trim() {
+            "" => text(lead),
+            _ => format!("(?:{}|(?=\\s*{}))", text(lead), text(follows.trim())),
+        };
+        (before, follows, optional + &text(rest), close)
     }
 }
 
