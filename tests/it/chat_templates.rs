@@ -72,7 +72,7 @@ fn renders(name: &str) -> String {
 }
 
 /// The conversations of `tests/chat_templates/conversations.json`, with the tools and a tokenizer's special token.
-fn conversations() -> Vec<(String, Object)> {
+pub fn conversations() -> Vec<(String, Object)> {
     let file = json::read(include_str!("../chat_templates/conversations.json")).expect("JSON");
     let Value::Object(file) = file else { panic!("an object of tools and conversations") };
     let Value::Object(conversations) = &file["conversations"] else { panic!("an object of conversations") };

@@ -58,6 +58,7 @@ mod review;
 mod robust;
 mod rooms;
 mod schema;
+mod second_renderer;
 mod serde;
 mod serve;
 mod source;
