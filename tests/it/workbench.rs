@@ -212,7 +212,7 @@ fn an_editor_is_opened_at_the_field() {
 #[test]
 fn a_wrong_delimiter_is_found_and_repaired_in_five_keys() {
     let folder = tempfile::tempdir().unwrap();
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/mend");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/typo");
     for file in ["chat_template.jinja", "response_template.json", "output.txt"] {
         fs::copy(example.join(file), folder.path().join(file)).unwrap();
     }
@@ -238,7 +238,7 @@ fn a_wrong_delimiter_is_found_and_repaired_in_five_keys() {
 #[test]
 fn a_repair_is_applied_and_undone() {
     let folder = tempfile::tempdir().unwrap();
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/mend");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/typo");
     for file in ["chat_template.jinja", "response_template.json", "output.txt"] {
         fs::copy(example.join(file), folder.path().join(file)).unwrap();
     }
@@ -256,8 +256,8 @@ fn a_repair_is_applied_and_undone() {
     session.settles();
     session.press("l");
     session.sees("✓ 70 of 70");
-    let mended = fs::read_to_string(&template).unwrap();
-    assert!(mended.contains("</call>") && !mended.contains("</calls>"), "{mended}");
+    let repaired = fs::read_to_string(&template).unwrap();
+    assert!(repaired.contains("</call>") && !repaired.contains("</calls>"), "{repaired}");
     session.press("u");
     session.sees("1 malformed");
     session.settles();
