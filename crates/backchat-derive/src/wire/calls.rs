@@ -5,7 +5,9 @@ use std::ops::Range;
 use super::marks::Segmentation;
 use super::pairs;
 use super::shapes;
-use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN, ObjectBody, Pairs, Reasoning};
+use super::structure::{
+    Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN, LeftOut, ObjectBody, Pairs, Reasoning,
+};
 use super::trace::{Slot, SlotKind, Trace, Whole};
 use super::turn::Turns;
 use backchat_core::json::{self, Value};
@@ -291,7 +293,7 @@ impl Finder<'_, '_> {
         tail: &[CallPart],
         located: &Located,
         pairs: Option<&Pairs>,
-    ) -> Option<(String, String)> {
+    ) -> Option<LeftOut> {
         let mut call = shapes::call(0, 0);
         if self.ids_hold_names {
             name_in_id(&mut call, 0);
@@ -310,10 +312,11 @@ impl Finder<'_, '_> {
             let before = rest.strip_suffix(kept).filter(|before| lead.starts_with(before))?;
             Some((before, kept))
         })?;
-        let texts = [slice(lead, before.len()..), slice(after, ..after.len() - kept.len())];
+        let before = slice(lead, before.len()..).to_owned();
+        let after = slice(after, ..after.len() - kept.len()).to_owned();
         // Arguments key by key may be none.
-        let is_whole = pairs.is_some() && texts.iter().all(|text| text.is_empty());
-        (!is_whole).then(|| texts.map(str::to_owned).into())
+        let is_whole = pairs.is_some() && before.is_empty() && after.is_empty();
+        (!is_whole).then_some(LeftOut { before, after })
     }
 
     /// The pieces of a call before and after its arguments.

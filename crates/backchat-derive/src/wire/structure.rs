@@ -218,9 +218,17 @@ pub struct Body {
     pub tail: Vec<CallPart>,
     /// The keys of the JSON object that the parts form together, if they do.
     pub object: Option<ObjectBody>,
-    /// The texts before and after the arguments that a call without any leaves out with them: the end of `head`, and
-    /// the beginning of what follows the arguments. `None` if it leaves out nothing.
-    pub left_out: Option<(String, String)>,
+    /// What a call without arguments leaves out; `None` if it leaves out nothing.
+    pub left_out: Option<LeftOut>,
+}
+
+/// The texts around the arguments that a call without any leaves out with them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    /// The end of the body's head.
+    pub before: String,
+    /// The beginning of what follows the arguments.
+    pub after: String,
 }
 
 /// A call that is one JSON object.

@@ -8,7 +8,7 @@ use super::channels::Channels;
 use super::choices::{CallRegion, Guard};
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, written};
-use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Place, WireFormat};
+use crate::wire::structure::{Arguments, CallPart, Calls, Cut, LeftOut, ObjectBody, Place, WireFormat};
 use backchat_core::json::{Object, Value};
 
 pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Object {
@@ -178,8 +178,8 @@ impl Plan<'_> {
             None => body.head.clone(),
         };
         let left_out = body.left_out.as_ref();
-        if let (Some((lead, _)), Some(CallPart::Text(text))) = (left_out, pieces.last_mut())
-            && let Some(kept) = text.strip_suffix(lead.as_str())
+        if let (Some(left_out), Some(CallPart::Text(text))) = (left_out, pieces.last_mut())
+            && let Some(kept) = text.strip_suffix(left_out.before.as_str())
         {
             *text = kept.to_owned();
         }
@@ -189,8 +189,8 @@ impl Plan<'_> {
             Some(_) => {}
             None => opens = self.bare_end(opens),
         }
-        let (before, follows, tail, close) = self.around_arguments();
-        let head = self.pieces(&pieces, &follows, &mut groups) + &before;
+        let around = self.around_arguments();
+        let head = self.pieces(&pieces, &around.follows, &mut groups) + &around.head_end;
         let mut open = self.before_call(opens);
         if !self.choices.exact_space
             && matches!(pieces.first(), Some(CallPart::Name | CallPart::Id | CallPart::NamedId))
@@ -215,7 +215,7 @@ impl Plan<'_> {
         };
         let channel = Channels::find(self.wire).map_or_else(String::new, |channels| channels.before_name());
         Delimiter::Pattern(format!("{channel}{open}{head}{late}{guard}")).write(&mut field, "open");
-        self.close(&mut field, &tail, close);
+        self.close(&mut field, &around.tail, around.close);
         field.insert("repeats", true.into());
         pairs::content(self.wire.segmentation, &mut field, &body.arguments, left_out.is_some());
         let id = groups.has_id.then_some("{id}");
@@ -223,19 +223,19 @@ impl Plan<'_> {
         field
     }
 
-    /// A pattern for the end of the head, the text that follows the rest of the head, a pattern for the tail, and the text
-    /// that closes the call. The text that a call without arguments leaves out is optional if the rest of the call follows.
-    fn around_arguments(&self) -> (String, String, String, &str) {
+    /// The text that a call without arguments leaves out is optional if the rest of the call follows.
+    fn around_arguments(&self) -> AroundArguments<'_> {
         let body = &self.calls.body;
         let close = self.cut.close.as_str();
-        let Some((lead, trail)) = &body.left_out else {
+        let Some(LeftOut { before: lead, after: trail }) = &body.left_out else {
             let follows = match &body.arguments {
                 Arguments::Pairs(pairs) => format!("{}{}", pairs.cut.section, pairs.cut.open),
                 Arguments::JsonText => "\"".to_owned(),
                 _ => "{".to_owned(),
             };
             let mut unread = Groups { has_name: true, has_id: true, bare: true };
-            return (String::new(), follows, self.pieces(&body.tail, close, &mut unread), close);
+            let tail = self.pieces(&body.tail, close, &mut unread);
+            return AroundArguments { head_end: String::new(), follows, tail, close };
         };
         let text = |text: &str| if body.object.is_some() { json_text(text) } else { self.text(text) };
         let inner: String = body.tail.iter().filter_map(CallPart::text).collect();
@@ -245,12 +245,24 @@ impl Plan<'_> {
         };
         let optional = if trail.is_empty() { String::new() } else { format!("(?:{})?", text(trail)) };
         let follows = format!("{rest}{close}");
-        let before = match lead.trim() {
+        let head_end = match lead.trim() {
             "" => text(lead),
             _ => format!("(?:{}|(?=\\s*{}))", text(lead), text(follows.trim())),
         };
-        (before, follows, optional + &text(rest), close)
+        AroundArguments { head_end, follows, tail: optional + &text(rest), close }
     }
+}
+
+/// What is written around the arguments of a call.
+struct AroundArguments<'c> {
+    /// A pattern for the end of the head.
+    head_end: String,
+    /// The text that follows the rest of the head.
+    follows: String,
+    /// A pattern for the tail.
+    tail: String,
+    /// The text that closes the call.
+    close: &'c str,
 }
 
 /// The parts with a name and its number as one id, which the template itself makes up. A word before the name belongs to
@@ -540,7 +552,7 @@ mod tests {
 
     #[test]
     fn a_call_without_arguments_may_leave_out_the_text_around_them() {
-        let left_out = |before: &str, after: &str| Some((before.to_owned(), after.to_owned()));
+        let left_out = |before: &str, after: &str| Some(LeftOut { before: before.to_owned(), after: after.to_owned() });
         let tagged = Body { left_out: left_out("<with>", "</with>"), ..named_body("<with>", Arguments::Json) };
         let tagged = wire_with(["", "<call>", "</with></call>", "", ""], tagged);
         let spaced = Body { left_out: left_out(" ", ""), ..named_body(" ", Arguments::Json) };
