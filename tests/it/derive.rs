@@ -85,6 +85,7 @@ fn peculiar_wire_formats() {
         ("marks_around_several_calls", Status::Proved),
         ("answer_closed_after_thoughts", Status::Proved),
         ("thoughts_under_two_keys", Status::Proved),
+        ("arguments_as_a_string", Status::Proved),
         ("arguments_of_a_url", Status::Partial),
         ("signs_lead_the_words", Status::Proved),
         ("brackets_touch_the_words", Status::Proved),
