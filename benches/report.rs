@@ -6,7 +6,8 @@ use backchat::parser::Mode;
 use backchat::replay::{Recording, Run};
 use backchat::template::Template;
 use backchat_parser::parser::Chunks;
-use backchat_workbench::report::{self, MOST_STEPS, Output, Side};
+use backchat_workbench::replay::Side;
+use backchat_workbench::report::{self, MOST_STEPS, Output};
 use divan::Bencher;
 
 const TEMPLATE: &str = r#"{
@@ -29,7 +30,7 @@ fn replay(text: &str) -> String {
         Run { template: &template, prefix: "<bot>", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let chunks = Chunks::Every(text.chars().count().div_ceil(MOST_STEPS));
     let recording = Recording::new(&run, chunks.split(text)).unwrap();
-    let sides = vec![Side { name: String::new(), recording }];
+    let sides = vec![Side::new("", recording)];
     report::replay("output", &[Output { name: "output".to_owned(), sides, expected: None, tools: None }], None)
 }
 

@@ -7,7 +7,8 @@ use backchat::template::source::Opened;
 use backchat_core::json;
 use backchat_parser::parser::Chunks;
 use backchat_parser::template::source;
-use backchat_workbench::report::{Output, Side, fragment};
+use backchat_workbench::replay::Side;
+use backchat_workbench::report::{Output, fragment};
 
 use crate::inspection::FILE;
 use crate::request::{count, tools};
@@ -92,8 +93,7 @@ pub fn steps(template_text: &str, prefix: &str, output: &str, tools_text: Option
     let run =
         Run { template: &template, prefix, mode: Mode::Stable, tools: tools.clone(), recovery: Default::default() };
     let recording = Recording::new(&run, Chunks::Every(1).split(output)).ok()?;
-    let side = Side { name: String::new(), recording };
-    Some(fragment(&Output { name: String::new(), sides: vec![side], expected: None, tools }))
+    Some(fragment(&Output { name: String::new(), sides: vec![Side::new("", recording)], expected: None, tools }))
 }
 
 #[cfg(test)]

@@ -15,11 +15,11 @@ use super::{Failure, Global, note};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
 use backchat_parser::parser::{Chunks, Mode};
-use backchat_workbench::replay::{Growing, Outcome, TooLarge};
+use backchat_workbench::replay::{Growing, Outcome, Side, TooLarge};
 use backchat_workbench::report;
 use backchat_workbench::session::{
-    Chunking, GeneratedOutput, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Side, Start,
-    Stdin, holds_cases,
+    Chunking, GeneratedOutput, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Start, Stdin,
+    holds_cases,
 };
 use backchat_workbench::tui::{self, App, Theme};
 
@@ -344,8 +344,7 @@ impl Replay {
             // As on the screen, one character at a time, as long as every step fits on a page.
             let most = report::MOST_STEPS;
             let length = material.output.chars().count().div_ceil(most).max(1);
-            let sides = self.sides(&material, Chunks::Every(length).into())?.into_iter();
-            let sides = sides.map(|Side { name, recording, .. }| report::Side { name, recording }).collect();
+            let sides = self.sides(&material, Chunks::Every(length).into())?;
             let expected = material.expected.clone();
             pages.push(report::Output { name: name.clone(), sides, expected, tools: material.tools.clone() });
         }

@@ -1,6 +1,28 @@
-//! Finds the first difference of two recordings, ignoring how their chunks were cut.
+//! The sides of a comparison, and the first difference of two recordings, ignoring how their chunks were cut.
 
 use super::recording::{Kind, Moment, Outcome, Recording};
+use backchat_core::json::Value;
+
+/// One way to read an output, and the moment in it.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Its name, if there are two.
+    pub name: String,
+    pub recording: Recording,
+    pub moment: Moment,
+}
+
+impl Side {
+    /// The side at its start.
+    pub fn new(name: impl Into<String>, recording: Recording) -> Self {
+        Self { name: name.into(), moment: recording.start(), recording }
+    }
+
+    /// The message of the whole output.
+    pub(crate) fn message(&self) -> Value {
+        Value::Object(self.recording.message(self.recording.end()))
+    }
+}
 
 /// The first difference between two recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -44,7 +44,7 @@ mod tests;
 pub use anomalies::{CLOSE_KEYS, OPEN_KEYS};
 pub use breakpoint::{Stop, StopError};
 pub use compact_value::CompactValue;
-pub use compare::{Difference, first_difference};
+pub use compare::{Difference, Side, first_difference};
 pub use cut_search::{CutSearch, CutSearchResult};
 pub use explain::{quoted, recovery_in_words};
 pub use record::{Growing, Run, TooLarge};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::html::Html;
-use super::output::{Output, Side};
+use super::output::Output;
 use super::sides;
 use super::stepper::stepper;
-use crate::replay::{CutSearch, CutSearchResult, Recording, Run};
+use crate::replay::{CutSearch, CutSearchResult, Recording, Run, Side};
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::Mode;
 
@@ -38,8 +38,8 @@ pub(super) fn find(recording: &Recording, tools: Option<Arc<Tools>>) -> Option<F
     let (whole, cut) = (read(&[])?, read(&cuts)?);
     let places: Vec<isize> = cuts.iter().map(|cut| recording.offset_of(*cut)).collect();
     let sides = vec![
-        Side { name: "transformers, read whole".to_owned(), recording: whole },
-        Side { name: format!("transformers, {}", cut_at(&places)), recording: cut },
+        Side::new("transformers, read whole", whole),
+        Side::new(format!("transformers, {}", cut_at(&places)), cut),
     ];
     Some(Found { output: Output { name: String::new(), sides, expected: None, tools }, cuts: places })
 }

@@ -30,7 +30,7 @@ pub use self::audit::audit;
 pub use self::check::check;
 pub use self::derive::{derivation, proof};
 pub use self::doctor::{Examined, doctor};
-pub use self::output::{Output, Side};
+pub use self::output::Output;
 pub use self::playground::Playground;
 pub use self::replay::replay;
 pub use self::stepper::fragment;

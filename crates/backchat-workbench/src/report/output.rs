@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::page::Mood;
-use crate::replay::Recording;
-use backchat_core::json::{Object, Value};
+use crate::replay::{Side, gives};
+use backchat_core::json::Object;
 use backchat_parser::content::coerce::Tools;
 
 /// An output, read once, or twice to be compared.
@@ -20,22 +20,6 @@ pub struct Output {
     pub tools: Option<Arc<Tools>>,
 }
 
-/// One way to read an output.
-#[derive(Clone, Debug)]
-pub struct Side {
-    /// Its name, if there are two.
-    pub name: String,
-    /// The recording.
-    pub recording: Recording,
-}
-
-impl Side {
-    /// The message of the whole output.
-    pub(super) fn message(&self) -> Value {
-        Value::Object(self.recording.message(self.recording.end()))
-    }
-}
-
 impl Output {
     /// Whether its sides give different messages.
     pub(super) fn differs(&self) -> bool {
@@ -46,7 +30,7 @@ impl Output {
     pub(super) fn mood(&self) -> Mood {
         let Some(Side { recording, .. }) = self.sides.first() else { return Mood::Bad };
         match &self.expected {
-            Some(expected) if recording.message(recording.end()) == *expected => Mood::Good,
+            Some(expected) if gives(recording, expected) => Mood::Good,
             Some(_) => Mood::Bad,
             None if !recording.is_in_order() => Mood::Bad,
             None if !recording.suspicious_events().is_empty() || self.differs() => Mood::Doubtful,

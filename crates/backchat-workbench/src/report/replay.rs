@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use super::cause::{FOLDED, groups};
 use super::cut;
 use super::html::Html;
-use super::output::{Output, Side};
+use super::output::Output;
 use super::page::{Head, Mood, Section, page};
 use super::playground::Playground;
 use super::stepper::stepper;
 use crate::check::differences;
-use crate::replay::recovery_in_words;
+use crate::replay::{Side, recovery_in_words};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::Value;
 

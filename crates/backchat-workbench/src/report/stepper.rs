@@ -2,11 +2,11 @@
 
 use super::colors;
 use super::html::Html;
-use super::output::{Output, Side};
+use super::output::Output;
 use super::page::Mood;
 use super::sides;
 use super::steps::{MOST, Steps, first_and_last};
-use crate::replay::{Difference, Kind, Moment, Recording, first_difference, longest_held, shown};
+use crate::replay::{Difference, Kind, Moment, Recording, Side, first_difference, gives, longest_held, shown};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
 
@@ -74,7 +74,7 @@ fn side(
         html.words("p", "", &recording.why(end));
     });
     let wrong = match expected {
-        Some(expected) if recording.message(recording.end()) == *expected => Vec::new(),
+        Some(expected) if gives(recording, expected) => Vec::new(),
         Some(expected) => recording.wrong_events(expected),
         None => recording.suspicious_events(),
     };

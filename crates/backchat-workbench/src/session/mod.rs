@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use self::background::Background;
 use self::findings::{Applied, Inspection};
 use self::recording::BackgroundRead;
-use crate::replay::{Difference, Moment, Recording, Stop};
+use crate::replay::{Difference, Moment, Recording, Side, Stop};
 use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
 
@@ -272,13 +272,6 @@ pub struct Playback {
     target: Option<(usize, Moment)>,
     /// Where to open, until that is reached.
     opening_at: Option<Position>,
-}
-
-pub struct Side {
-    /// Its name if there are two.
-    pub name: String,
-    pub recording: Recording,
-    pub moment: Moment,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Moves through a replay: by event, chunk, character and line, to positions and breakpoints, and as it plays.
 
-use super::{Session, Side};
-use crate::replay::{Moment, Recording, Stop, quoted};
+use super::Session;
+use crate::replay::{Moment, Recording, Side, Stop, quoted};
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};

@@ -3,8 +3,8 @@
 use super::background::Background;
 use super::chunking::Chunking;
 use super::outputs::Material;
-use super::{Session, Showing, Side, mode_name};
-use crate::replay::{Recording, Recovery, Run, TooLarge, first_difference, gives};
+use super::{Session, Showing, mode_name};
+use crate::replay::{Recording, Recovery, Run, Side, TooLarge, first_difference, gives};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::text::slice;
 use backchat_parser::parser::{Mode, Policies};
@@ -166,7 +166,7 @@ impl Material {
                 Extent::Whole => Recording::of_text(&run, Arc::clone(&text), ends)?,
                 Extent::Open | Extent::Start => Recording::of_open_text(&run, Arc::clone(&text), ends)?,
             };
-            Ok(Side { name: name.to_owned(), moment: recording.start(), recording })
+            Ok(Side::new(name, recording))
         };
         let (own, policies) = (&self.template, self.recovery.policies);
         match (showing, &self.other) {

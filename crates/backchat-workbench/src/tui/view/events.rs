@@ -14,8 +14,7 @@ use super::super::line::{fit, fit_around};
 use super::super::panes::Pane;
 use super::cells::{halves, highlighted, letters, put_fitted, put_line};
 use super::drawn::EventsPlace;
-use crate::replay::{Kind, Recording, shown};
-use crate::session::Side;
+use crate::replay::{Kind, Recording, Side, shown};
 use backchat_core::text::common_start;
 
 /// From this width on, a word fits between an actual and an expected value.

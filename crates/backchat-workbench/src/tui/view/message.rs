@@ -13,8 +13,8 @@ use super::super::panes::Pane;
 use super::super::theme::Theme;
 use super::cells::{halves, put_line};
 use super::drawn::{MessageKey, MessageRow, ShownMessage};
-use crate::replay::Kind;
-use crate::session::{Mismatch, Side};
+use crate::replay::{Kind, Side};
+use crate::session::Mismatch;
 use backchat_core::diagnostic::escape;
 use backchat_core::json::{Object, Value};
 

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use super::super::app::App;
 use super::super::line::{fit, wrap};
 use super::cells::{put, put_fitted};
-use crate::session::Side;
+use crate::replay::Side;
 
 /// How many rows the explanation has: enough to say why text is held, or to describe two sides, within limits. It
 /// shrinks only at either end of the output, so that the layout does not jump between steps.
