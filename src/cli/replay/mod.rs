@@ -15,10 +15,10 @@ use super::{Failure, Global, note};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
 use backchat_parser::parser::{Chunks, Mode};
-use backchat_workbench::replay::{Growing, Outcome, Side, TooLarge};
+use backchat_workbench::replay::{Chunking, Growing, Outcome, Side, TooLarge};
 use backchat_workbench::report;
 use backchat_workbench::session::{
-    Chunking, GeneratedOutput, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Start, Stdin,
+    GeneratedOutput, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Start, Stdin,
     holds_cases,
 };
 use backchat_workbench::tui::{self, App, Theme};

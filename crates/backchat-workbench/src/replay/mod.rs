@@ -27,6 +27,7 @@
 
 mod anomalies;
 mod breakpoint;
+mod chunking;
 mod compact_value;
 mod compare;
 mod cut;
@@ -43,6 +44,7 @@ mod tests;
 
 pub use anomalies::{CLOSE_KEYS, OPEN_KEYS};
 pub use breakpoint::{Stop, StopError};
+pub use chunking::{ChunkRule, Chunking};
 pub use compact_value::CompactValue;
 pub use compare::{Difference, Side, first_difference};
 pub use cut_search::{CutSearch, CutSearchResult};

@@ -1,11 +1,10 @@
 //! Operations on outputs, templates and fixtures: type, edit, derive, bless, verify, copy.
 
 use super::Session;
-use super::chunking::Chunking;
 use super::outputs::{Proof, View};
 use super::playback::Position;
 use crate::input::Problem;
-use crate::replay::{CLOSE_KEYS, Kind, OPEN_KEYS, Outcome};
+use crate::replay::{CLOSE_KEYS, Chunking, Kind, OPEN_KEYS, Outcome};
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::{self, Value};
 use backchat_core::text::slice;

@@ -23,11 +23,11 @@ use std::time::{Duration, Instant};
 use self::background::Background;
 use self::findings::{Applied, Inspection};
 use self::recording::BackgroundRead;
-use crate::replay::{Difference, Moment, Recording, Side, Stop};
+use crate::replay::{ChunkRule, Chunking, Difference, Moment, Recording, Side, Stop};
 use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
 
-pub use self::chunking::{ChunkRule, Chunking, RunningSearch};
+pub use self::chunking::RunningSearch;
 pub use self::differences::Mismatch;
 pub use self::editing::{Change, Edit};
 pub use self::output_set::{GeneratedOutput, Origin, OutputSet, Request, Stdin, derived, holds_cases};

@@ -1,11 +1,11 @@
 //! Opens outputs: from the list, after their files changed, and while they arrive; judges each of them.
 
 use super::Session;
-use super::chunking::ChunkRule;
 use super::outputs::{Arrival, Material};
 use super::playback::Position;
 use super::recording::{Verdict, judge};
 use crate::input::Problem;
+use crate::replay::ChunkRule;
 use std::time::Instant;
 
 impl Session {

@@ -4,11 +4,10 @@
 
 use super::Showing;
 use super::background::Task;
-use super::chunking::Chunking;
 use super::playback::Position;
 use crate::input::Problem;
 use crate::repair::Effect;
-use crate::replay::{Recovery, Run};
+use crate::replay::{Chunking, Recovery, Run};
 use backchat_core::diagnostic::{Diagnostic, Fix, Place, line_column};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;

@@ -1,10 +1,9 @@
 //! Records the open output, a large one in the background; keeps the position across recordings; judges outputs.
 
 use super::background::Background;
-use super::chunking::Chunking;
 use super::outputs::Material;
 use super::{Session, Showing, mode_name};
-use crate::replay::{Recording, Recovery, Run, Side, TooLarge, first_difference, gives};
+use crate::replay::{Chunking, Recording, Recovery, Run, Side, TooLarge, first_difference, gives};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::text::slice;
 use backchat_parser::parser::{Mode, Policies};

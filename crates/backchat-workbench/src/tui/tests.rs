@@ -16,9 +16,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
+use crate::replay::Chunking;
 use crate::session::{
-    Chunking, Conversation, Derived, Finding, Hit, Material, OtherTemplate, Outputs, Position, Problem, Proof,
-    ProofTask, RepairTask, Start, Verdict, View,
+    Conversation, Derived, Finding, Hit, Material, OtherTemplate, Outputs, Position, Problem, Proof, ProofTask,
+    RepairTask, Start, Verdict, View,
 };
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::{self, Object, Value};

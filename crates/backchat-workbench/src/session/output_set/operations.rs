@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::super::Showing;
-use super::super::chunking::Chunking;
 use super::super::findings::repairs;
 use super::super::outputs::{
     Arrival, Conversation, Derived, Finding, Material, Outputs, Proof, ProofTask, RepairTask, View,
@@ -14,7 +13,7 @@ use super::{OutputSet, OutputSource, Request, derived, no_output, problem};
 use crate::check::Reading;
 use crate::check::fixture::{self, Actual, Case, TemplateSource};
 use crate::input::{self, Problem, path_from};
-use crate::replay::Recovery;
+use crate::replay::{Chunking, Recovery};
 use backchat_core::diagnostic::{Diagnostic, Place, line_column, shell_word};
 use backchat_core::json::Object;
 use backchat_derive::derive::{self, Failure, Options, Proven, Status};

@@ -6,7 +6,8 @@ use ratatui::layout::Position as Cell;
 use super::super::keys::moved;
 use super::picker::Picker;
 use super::{App, Effect};
-use crate::session::{ChunkRule, Chunking, Mismatch, Session};
+use crate::replay::{ChunkRule, Chunking};
+use crate::session::{Mismatch, Session};
 use backchat_parser::parser::Chunks;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
