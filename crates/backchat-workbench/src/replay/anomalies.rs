@@ -156,6 +156,18 @@ impl Recording {
     }
 }
 
+/// The field of an event, and the keys of the template that decided it.
+pub fn acting(recording: &Recording, event: usize) -> Option<(usize, &'static [&'static str])> {
+    let event = recording.event(event)?;
+    let keys: &[&str] = match event.kind {
+        Kind::Open => OPEN_KEYS,
+        Kind::Close => CLOSE_KEYS,
+        Kind::Malformed => &["content", "transform", "content_args"],
+        Kind::Chunk => &[],
+    };
+    Some((event.field, keys))
+}
+
 /// A joined text with one more part.
 fn extended(before: Option<String>, join: &str, part: &str) -> String {
     before.map_or_else(|| part.to_owned(), |before| before + join + part)

@@ -1,6 +1,7 @@
 //! The cut at which the reference's answer changes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use backchat_core::json::Object;
 use backchat_parser::content::coerce::Tools;
@@ -145,6 +146,12 @@ impl CutSearch {
     }
 }
 
+/// An estimate of the remaining time, if the cuts tried so far took this long. `None` before the first.
+pub fn remaining(search: &CutSearch, spent: Duration) -> Option<Duration> {
+    let each = spent.checked_div(u32::try_from(search.tried).ok()?)?;
+    Some(each * u32::try_from(search.left()).unwrap_or(u32::MAX))
+}
+
 /// The places at which the output can be cut, those near an event first; and how many there are.
 fn nearest_first(recording: &Recording) -> (Vec<u32>, usize) {
     let output = recording.output_start();
@@ -166,4 +173,27 @@ fn nearest_first(recording: &Recording) -> (Vec<u32>, usize) {
     places.sort_unstable();
     let possible = places.len();
     (places.into_iter().map(|(_, place)| place).collect(), possible)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::Run;
+
+    #[test]
+    fn the_time_left_follows_from_the_cuts_tried() {
+        let template = Template::load(r#"{"start_anchor": "<a>", "fields": {"content": {}}}"#).unwrap().template;
+        let run = Run {
+            template: &template,
+            prefix: "",
+            mode: Default::default(),
+            tools: None,
+            recovery: Default::default(),
+        };
+        let recording = Recording::new(&run, ["0123456789"]).unwrap();
+        let mut search = CutSearch::new(&recording, None);
+        assert_eq!(remaining(&search, Duration::ZERO), None, "nothing was tried yet");
+        assert_eq!(search.step(), None);
+        assert_eq!(remaining(&search, Duration::from_secs(2)), Some(Duration::from_secs(18)));
+    }
 }

@@ -226,6 +226,21 @@ impl Recording {
     }
 }
 
+/// A problem in one line: its kind, its field, the reason, and the policies that recover it.
+pub fn problem_in_words(problem: &Problem) -> String {
+    let mut words = problem.kind.as_str().to_owned();
+    if let Some(field) = &problem.field {
+        words.push_str(&format!(" of `{field}`"));
+    }
+    if let Some(reason) = &problem.reason {
+        words.push_str(&format!(": {reason}"));
+    }
+    if !problem.policies.is_empty() {
+        words.push_str(&format!(", {}", recovery_in_words(problem)));
+    }
+    words
+}
+
 /// The policies that recover from a problem, in words; empty if none does.
 pub fn recovery_in_words(problem: &Problem) -> String {
     let verb = match (problem.policies.is_empty(), problem.is_recovered) {

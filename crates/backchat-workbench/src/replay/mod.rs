@@ -42,13 +42,13 @@ mod shown;
 #[cfg(test)]
 mod tests;
 
-pub use anomalies::{CLOSE_KEYS, OPEN_KEYS};
+pub use anomalies::{CLOSE_KEYS, OPEN_KEYS, acting};
 pub use breakpoint::{Stop, StopError};
 pub use chunking::{ChunkRule, Chunking};
 pub use compact_value::CompactValue;
 pub use compare::{Difference, Side, first_difference};
-pub use cut_search::{CutSearch, CutSearchResult};
-pub use explain::{quoted, recovery_in_words};
+pub use cut_search::{CutSearch, CutSearchResult, remaining};
+pub use explain::{problem_in_words, quoted, recovery_in_words};
 pub use record::{Growing, Run, TooLarge};
 pub use recording::{Held, Kind, Moment, Outcome, Pending, Recording, Recovery, Region, Seen};
 pub use segments::Segment;

@@ -4,11 +4,6 @@ use super::{Session, Showing};
 use crate::replay::{ChunkRule, Chunking, CutSearch, CutSearchResult};
 use std::time::{Duration, Instant};
 
-pub struct RunningSearch {
-    pub search: CutSearch,
-    pub began: Instant,
-}
-
 /// How long the search may block the screen.
 const PATIENCE: Duration = Duration::from_millis(40);
 
@@ -23,14 +18,6 @@ impl Session {
         self.say(self.playback.chunking.to_string());
     }
 
-    /// Cuts the output by a rule in the syntax of the command line.
-    pub fn rechunk_as(&mut self, text: &str) {
-        match text.parse() {
-            Ok(chunking) => self.rechunk(chunking),
-            Err(wrong) => self.say(wrong),
-        }
-    }
-
     /// Starts to search for the cut that changes the reference's answer.
     pub fn start_cut_search(&mut self) {
         if self.library.percent_read().is_some() && self.awaits_more() {
@@ -38,16 +25,15 @@ impl Session {
         }
         let material = &self.library.material;
         let Some(recording) = self.recording() else { return };
-        let search = CutSearch::new(recording, material.tools.clone());
-        self.playback.cut_search = Some(RunningSearch { search, began: Instant::now() });
+        self.playback.cut_search = Some((CutSearch::new(recording, material.tools.clone()), Instant::now()));
     }
 
     /// Continues the search for a while; true if the screen changes.
     pub fn continue_cut_search(&mut self, now: Instant) -> bool {
-        let Some(running) = &mut self.playback.cut_search else { return false };
+        let Some((search, _)) = &mut self.playback.cut_search else { return false };
         let deadline = now + PATIENCE;
         let found = loop {
-            if let Some(found) = running.search.step() {
+            if let Some(found) = search.step() {
                 break found;
             }
             if Instant::now() >= deadline {
@@ -76,39 +62,5 @@ impl Session {
         let first = cuts.first().copied().unwrap_or(0);
         self.set_moment(|recording, _| recording.moment_at(first));
         self.say(format!("{}: transformers gives another answer for this output", self.playback.chunking));
-    }
-}
-
-impl RunningSearch {
-    /// The estimated remaining time of the search, from the cuts tried so far. `None` before the first.
-    pub fn remaining(&self, now: Instant) -> Option<Duration> {
-        let (tried, _) = self.search.progress();
-        let each = now.saturating_duration_since(self.began).checked_div(u32::try_from(tried).ok()?)?;
-        Some(each * u32::try_from(self.search.left()).unwrap_or(u32::MAX))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::replay::{Recording, Run};
-    use backchat_parser::template::Template;
-
-    #[test]
-    fn the_time_left_follows_from_the_cuts_tried() {
-        let template = Template::load(r#"{"start_anchor": "<a>", "fields": {"content": {}}}"#).unwrap().template;
-        let run = Run {
-            template: &template,
-            prefix: "",
-            mode: Default::default(),
-            tools: None,
-            recovery: Default::default(),
-        };
-        let recording = Recording::new(&run, ["0123456789"]).unwrap();
-        let began = Instant::now();
-        let mut running = RunningSearch { search: CutSearch::new(&recording, None), began };
-        assert_eq!(running.remaining(began), None, "nothing was tried yet");
-        assert_eq!(running.search.step(), None);
-        assert_eq!(running.remaining(began + Duration::from_secs(2)), Some(Duration::from_secs(18)));
     }
 }

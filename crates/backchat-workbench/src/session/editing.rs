@@ -4,7 +4,7 @@ use super::Session;
 use super::outputs::{Proof, View};
 use super::playback::Position;
 use crate::input::Problem;
-use crate::replay::{CLOSE_KEYS, Chunking, Kind, OPEN_KEYS, Outcome};
+use crate::replay::{Chunking, Outcome, acting};
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
@@ -58,7 +58,7 @@ impl Session {
         let is_wrong = self.playback.wrong.contains(&last);
         let cause = || if is_wrong { side.recording.cause(last) } else { None };
         let span = |(field, keys): (usize, &[&str])| self.span_of(side.recording.field_name(field), keys);
-        found.or_else(|| span(cause()?)).or_else(|| span(self.acting()?)).map(|span| span.start)
+        found.or_else(|| span(cause()?)).or_else(|| span(acting(&side.recording, last)?)).map(|span| span.start)
     }
 
     /// The bytes of the template's file that hold a field's first known key of these, or the field.
@@ -68,19 +68,6 @@ impl Session {
         let path = json::Path::root().key("fields").key(field);
         let found = keys.iter().find_map(|key| places.at(&path.key(key)));
         found.or_else(|| places.at(&path)).map(|found| found.key.clone().unwrap_or_else(|| found.value.clone()))
-    }
-
-    /// The field that acted last, and the keys of the template that caused it.
-    pub fn acting(&self) -> Option<(usize, &'static [&'static str])> {
-        let side = self.side()?;
-        let event = side.recording.event(side.recording.last_event(side.moment)?)?;
-        let keys: &[&str] = match event.kind {
-            Kind::Open => OPEN_KEYS,
-            Kind::Close => CLOSE_KEYS,
-            Kind::Malformed => &["content", "transform", "content_args"],
-            Kind::Chunk => &[],
-        };
-        Some((event.field, keys))
     }
 
     /// Derives the template again; returns the change, if any.

@@ -7,7 +7,7 @@ use super::{Session, Showing};
 use crate::input::Problem;
 use crate::lint::{self, Subject};
 use crate::repair::{self, Effect, Repair};
-use crate::replay::{Kind, Recording, first_difference, recovery_in_words};
+use crate::replay::{Kind, Recording, first_difference, problem_in_words};
 use backchat_core::diagnostic::{Diagnostic, Fix, Severity};
 use backchat_derive::derive::Options;
 use backchat_parser::parser::{self, Mode};
@@ -335,7 +335,8 @@ impl Session {
         self.playback.showing = Showing::Recovery;
         self.record();
         let problems = self.playback.sides.last().map_or(&[][..], |side| side.recording.problems());
-        let recovered: Vec<String> = problems.iter().filter(|problem| problem.is_recovered).map(described).collect();
+        let recovered: Vec<String> =
+            problems.iter().filter(|problem| problem.is_recovered).map(problem_in_words).collect();
         self.notice = Some(match (problems.len(), recovered.as_slice()) {
             (0, _) => "nothing went wrong: policies leave this output as it is".to_owned(),
             (_, []) => "no policy reads what went wrong here; P goes to it".to_owned(),
@@ -352,7 +353,7 @@ impl Session {
             recording.moment_at(end).min(recording.end())
         };
         let problems: Vec<_> =
-            recording.problems().iter().map(|problem| (place(problem), described(problem))).collect();
+            recording.problems().iter().map(|problem| (place(problem), problem_in_words(problem))).collect();
         let next = problems.iter().find(|(place, _)| *place > moment).or(problems.first()).cloned();
         let Some((place, words)) = next else {
             return self.say("nothing went wrong in this output");
@@ -360,19 +361,4 @@ impl Session {
         self.set_moment(|_: &Recording, _| place);
         self.say(words);
     }
-}
-
-/// A problem in one line: its kind, its field, the reason, and the policies that recover it.
-fn described(problem: &parser::Problem) -> String {
-    let mut words = problem.kind.as_str().to_owned();
-    if let Some(field) = &problem.field {
-        words.push_str(&format!(" of `{field}`"));
-    }
-    if let Some(reason) = &problem.reason {
-        words.push_str(&format!(": {reason}"));
-    }
-    if !problem.policies.is_empty() {
-        words.push_str(&format!(", {}", recovery_in_words(problem)));
-    }
-    words
 }

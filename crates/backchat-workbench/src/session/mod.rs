@@ -23,11 +23,10 @@ use std::time::{Duration, Instant};
 use self::background::Background;
 use self::findings::{Applied, Inspection};
 use self::recording::BackgroundRead;
-use crate::replay::{ChunkRule, Chunking, Difference, Moment, Recording, Side, Stop};
+use crate::replay::{ChunkRule, Chunking, CutSearch, Difference, Moment, Recording, Side, Stop};
 use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
 
-pub use self::chunking::RunningSearch;
 pub use self::differences::Mismatch;
 pub use self::editing::{Change, Edit};
 pub use self::output_set::{GeneratedOutput, Origin, OutputSet, Request, Stdin, derived, holds_cases};
@@ -262,8 +261,8 @@ pub struct Playback {
     pub search: Option<Search>,
     /// When the next chunk is due.
     pub clock: Clock,
-    /// The search for a cut that changes the reference's answer.
-    pub cut_search: Option<RunningSearch>,
+    /// The search for a cut that changes the reference's answer, and when it began.
+    pub cut_search: Option<(CutSearch, Instant)>,
     /// A counter of new and changed recordings.
     pub generation: u64,
     /// A counter of moves: equal counts mean no move in between, not even to the same moment.

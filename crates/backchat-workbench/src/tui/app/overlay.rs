@@ -177,7 +177,10 @@ impl App {
                 self.session.search(typed);
                 self.look_at_match();
             }
-            Ask::Chunking => self.session.rechunk_as(typed),
+            Ask::Chunking => match typed.parse() {
+                Ok(chunking) => self.session.rechunk(chunking),
+                Err(wrong) => self.session.say(wrong),
+            },
         }
     }
 

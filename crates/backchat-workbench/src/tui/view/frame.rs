@@ -1,6 +1,6 @@
 //! Draws the frame of the panes: the header, their titles, the bottom bar.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,6 +14,7 @@ use super::super::line::{fit, fit_end};
 use super::super::panes::Pane;
 use super::cells::{halves, letters, put, put_fitted};
 use super::words;
+use crate::replay::remaining;
 use crate::session::{Showing, Verdict, mode_name};
 use backchat_core::diagnostic::counted;
 
@@ -229,9 +230,9 @@ pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
 /// What the user has to know before the keys.
 fn notice(app: &App, width: usize) -> Option<(String, Style)> {
     let theme = app.layout.theme;
-    if let Some(running) = &app.session.playback.cut_search {
-        let (tried, possible) = running.search.progress();
-        let left = running.remaining(Instant::now()).map_or_else(String::new, |left| format!(", {}", about(left)));
+    if let Some((search, began)) = &app.session.playback.cut_search {
+        let (tried, possible) = search.progress();
+        let left = remaining(search, began.elapsed()).map_or_else(String::new, |left| format!(", {}", about(left)));
         let text = format!("trying cuts, near markers first: {tried} of {possible}{left}; esc stops");
         return Some((text, theme.strong()));
     }

@@ -13,7 +13,7 @@ use super::super::app::App;
 use super::super::line::fit;
 use super::super::panes::Pane;
 use super::cells::put_line;
-use crate::replay::{CLOSE_KEYS, OPEN_KEYS};
+use crate::replay::{CLOSE_KEYS, OPEN_KEYS, acting};
 use crate::session::{Finding, Hit};
 use backchat_core::json::{self, Path, Places};
 
@@ -22,8 +22,10 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let places = json::read_with_places(&text).ok().map(|(_, places)| places);
     let root = Path::root().key("fields");
     let at = |path: &Path| places.as_ref().and_then(|places| places.at(path)).map(span);
-    let (index, keys) = app.session.acting().unzip();
-    let acting = index.zip(app.session.recording()).map(|(index, recording)| root.key(recording.field_name(index)));
+    let side = app.session.side();
+    let acted = side.and_then(|side| acting(&side.recording, side.recording.last_event(side.moment)?));
+    let (index, keys) = acted.unzip();
+    let acting = index.zip(side).map(|(index, side)| root.key(side.recording.field_name(index)));
     let field = acting.as_ref().and_then(at);
     let acted = acting.iter().flat_map(|field| keys.unwrap_or_default().iter().map(|key| field.key(key)));
     let acted: Vec<Range<usize>> = acted.filter_map(|path| at(&path)).collect();
