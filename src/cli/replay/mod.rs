@@ -15,11 +15,11 @@ use super::{Failure, Global, note};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
 use backchat_parser::parser::{Chunks, Mode};
+use backchat_workbench::check::holds_cases;
 use backchat_workbench::replay::{Chunking, Growing, Outcome, Side, TooLarge};
 use backchat_workbench::report;
 use backchat_workbench::session::{
     GeneratedOutput, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Start, Stdin,
-    holds_cases,
 };
 use backchat_workbench::tui::{self, App, Theme};
 

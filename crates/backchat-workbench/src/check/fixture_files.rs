@@ -5,7 +5,7 @@ use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::fixture::{DEFAULTS, EXTENSION, ROWS_EXTENSION};
+use super::fixture::{DEFAULTS, EXTENSION, ROWS_EXTENSION, split_id};
 use backchat_core::diagnostic::{Diagnostic, Place};
 
 /// The files of cases below some paths, in the order of the paths and sorted within each.
@@ -26,6 +26,21 @@ pub fn fixture_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
     let mut seen = std::collections::HashSet::new();
     files.retain(|file| seen.insert(file.clone()));
     Ok(files)
+}
+
+/// Whether a name on the command line refers to outputs that name their own templates.
+pub fn holds_cases(name: &str) -> bool {
+    let (path, case) = split_id(name);
+    let path = Path::new(path);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let is_file = matches!(extension, Some(EXTENSION | ROWS_EXTENSION));
+    match path.is_dir() {
+        true => {
+            !path.join("tokenizer_config.json").is_file()
+                && fixture_files(&[path.to_owned()]).is_ok_and(|files| !files.is_empty())
+        }
+        false => case.is_some() || is_file,
+    }
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {

@@ -17,7 +17,7 @@ mod suite;
 mod truncation;
 
 pub use compare::{Difference, differences};
-pub use fixture_files::fixture_files;
+pub use fixture_files::{fixture_files, holds_cases};
 pub use golden::{Derived, check_derived, derived_files};
 // For the command.
 pub use output_case::{Settings, Verdict, check_case, check_schema_case};

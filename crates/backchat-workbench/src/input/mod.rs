@@ -2,12 +2,14 @@
 //!
 //! One size limit holds for every file, and each failure has one wording, with the file it is about and what to do.
 
+mod piped;
 mod problem;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+pub use piped::{Arrival, Piped};
 pub use problem::Problem;
 
 use backchat_core::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources};

@@ -29,14 +29,14 @@ use backchat_parser::template::Template;
 
 pub use self::differences::Mismatch;
 pub use self::editing::{Change, Edit};
-pub use self::output_set::{GeneratedOutput, Origin, OutputSet, Request, Stdin, derived, holds_cases};
+pub use self::output_set::{GeneratedOutput, Origin, OutputSet, Request, Stdin, derived};
 pub use self::outputs::{
-    Arrival, Conversation, Derived, Finding, Material, OtherTemplate, Outputs, Proof, ProofTask, RepairTask, View,
+    Conversation, Derived, Finding, Material, OtherTemplate, Outputs, Proof, ProofTask, RepairTask, View,
 };
 pub use self::playback::{Clock, Position, Step};
 pub use self::recording::Verdict;
 pub use self::search::{Hit, Query, Search};
-pub use crate::input::Problem;
+pub use crate::input::{Arrival, Problem};
 pub use crate::repair::Effect;
 
 #[derive(Clone, Debug, Default)]

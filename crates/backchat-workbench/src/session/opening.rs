@@ -1,10 +1,10 @@
 //! Opens outputs: from the list, after their files changed, and while they arrive; judges each of them.
 
 use super::Session;
-use super::outputs::{Arrival, Material};
+use super::outputs::Material;
 use super::playback::Position;
 use super::recording::{Verdict, judge};
-use crate::input::Problem;
+use crate::input::{Arrival, Problem};
 use crate::replay::ChunkRule;
 use std::time::Instant;
 

@@ -5,7 +5,7 @@
 use super::Showing;
 use super::background::Task;
 use super::playback::Position;
-use crate::input::Problem;
+use crate::input::{Arrival, Problem};
 use crate::repair::Effect;
 use crate::replay::{Chunking, Recovery, Run};
 use backchat_core::diagnostic::{Diagnostic, Fix, Place, line_column};
@@ -76,17 +76,6 @@ pub trait Outputs {
 
     /// The command line that shows the same view, or why there is none.
     fn command(&self, index: usize, view: &View) -> Result<String, String>;
-}
-
-/// How much of an output has been read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// All of it.
-    Whole,
-    /// Everything so far; more may arrive.
-    Awaited,
-    /// Not all of it.
-    More,
 }
 
 /// The current view, as far as a command line can express it.

@@ -14,11 +14,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use self::arriving::{Followed, Piped, RowPlace, is_recorded};
+use self::arriving::{Followed, RowPlace, is_recorded};
 use super::outputs::{Conversation, Derived, Material, OtherTemplate};
 use crate::check::fixture::{self, Broken, Case, FixtureFile, Shared, TemplateSource};
-use crate::check::fixture_files;
-use crate::input::{self, Problem};
+use crate::check::{fixture_files, holds_cases};
+use crate::input::{self, Piped, Problem};
 use crate::replay::Recovery;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources};
 use backchat_core::json::{self, Object, Value};
@@ -26,8 +26,6 @@ use backchat_derive::derive;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{self, Opened, SourceError};
-
-pub use self::arriving::holds_cases;
 
 /// The names that say which outputs to open and what to parse them with.
 #[derive(Clone, Debug, Default)]

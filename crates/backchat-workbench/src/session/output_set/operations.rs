@@ -5,14 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::super::Showing;
 use super::super::findings::repairs;
-use super::super::outputs::{
-    Arrival, Conversation, Derived, Finding, Material, Outputs, Proof, ProofTask, RepairTask, View,
-};
+use super::super::outputs::{Conversation, Derived, Finding, Material, Outputs, Proof, ProofTask, RepairTask, View};
 use super::arriving::{Followed, recorded};
 use super::{OutputSet, OutputSource, Request, derived, no_output, problem};
 use crate::check::Reading;
 use crate::check::fixture::{self, Actual, Case, TemplateSource};
-use crate::input::{self, Problem, path_from};
+use crate::input::{self, Arrival, Problem, path_from};
 use crate::replay::{Chunking, Recovery};
 use backchat_core::diagnostic::{Diagnostic, Place, line_column, shell_word};
 use backchat_core::json::Object;
