@@ -123,24 +123,6 @@ impl Session {
         Ok(())
     }
 
-    /// The text of the open region, or of the one that closed last.
-    pub fn region_text(&mut self) -> Option<String> {
-        let side = self.side()?;
-        let recording = &side.recording;
-        let last = recording.last_event(side.moment).and_then(|event| recording.event(event));
-        let span = match (recording.region(side.moment), last) {
-            (Some(region), _) => region.body,
-            (None, Some(event)) if !event.body.is_empty() => event.body,
-            _ => return self.refuse("no region is open here"),
-        };
-        Some(recording.slice(span).to_owned())
-    }
-
-    pub fn message_text(&self) -> Option<String> {
-        let side = self.side()?;
-        Some(Value::Object(side.recording.message(side.moment)).to_pretty("  "))
-    }
-
     /// The command line that shows the same view.
     pub fn command(&mut self) -> Option<String> {
         let side = self.side()?;

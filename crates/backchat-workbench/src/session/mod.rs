@@ -27,7 +27,6 @@ use crate::replay::{ChunkRule, Chunking, CutSearch, Difference, Moment, Recordin
 use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
 
-pub use self::differences::Mismatch;
 pub use self::editing::{Change, Edit};
 pub use self::output_set::{GeneratedOutput, Origin, OutputSet, Request, Stdin, derived};
 pub use self::outputs::{

@@ -8,6 +8,7 @@ mod editor;
 mod emoji;
 mod keys;
 mod line;
+mod mismatch;
 mod panes;
 pub mod review;
 mod screen;

@@ -4,10 +4,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 use ratatui::layout::Position as Cell;
 
 use super::super::keys::moved;
+use super::super::mismatch::Mismatch;
 use super::picker::Picker;
 use super::{App, Effect};
 use crate::replay::{ChunkRule, Chunking};
-use crate::session::{Mismatch, Session};
+use crate::session::Session;
 use backchat_parser::parser::Chunks;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,8 +206,8 @@ impl App {
                 Some(length) => self.session.rechunk(Chunks::Every(length as usize).into()),
                 None => self.layout.overlay = Some(Overlay::Choose(choice)),
             },
-            (Choice::Copy, 'r') => return self.session.region_text().map(|text| self.copied("the region", text)),
-            (Choice::Copy, 'm') => return self.session.message_text().map(|text| self.copied("the message", text)),
+            (Choice::Copy, 'r') => return self.copy_region(),
+            (Choice::Copy, 'm') => return self.copy_message(),
             (Choice::Copy, 'c') => return self.copy_command(),
             (Choice::Copy, _) => self.layout.overlay = Some(Overlay::Choose(choice)),
         }

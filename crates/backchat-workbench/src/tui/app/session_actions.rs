@@ -2,10 +2,11 @@
 
 use crossterm::event::KeyCode;
 
+use super::super::mismatch::mismatch;
 use super::overlay::Overlay;
 use super::picker::Picker;
 use super::{App, Effect};
-use crate::replay::{Recording, quoted};
+use crate::replay::{Recording, Side, quoted};
 use crate::session::{Finding, Problem, Session};
 use backchat_core::diagnostic::{Format, counted, escape, render};
 use backchat_core::json::Value;
@@ -44,7 +45,29 @@ impl App {
         Some(Effect::Copy(text))
     }
 
-    pub(super) fn copied(&mut self, what: &str, text: String) -> Effect {
+    /// Copies the text of the open region, or of the one that closed last.
+    pub(super) fn copy_region(&mut self) -> Option<Effect> {
+        let Side { recording, moment, .. } = self.session.side()?;
+        let last = recording.last_event(*moment).and_then(|event| recording.event(event));
+        let span = match (recording.region(*moment), last) {
+            (Some(region), _) => region.body,
+            (None, Some(event)) if !event.body.is_empty() => event.body,
+            _ => {
+                self.session.say("no region is open here");
+                return None;
+            }
+        };
+        let text = recording.slice(span).to_owned();
+        Some(self.copied("the region", text))
+    }
+
+    pub(super) fn copy_message(&mut self) -> Option<Effect> {
+        let Side { recording, moment, .. } = self.session.side()?;
+        let text = Value::Object(recording.message(*moment)).to_pretty("  ");
+        Some(self.copied("the message", text))
+    }
+
+    fn copied(&mut self, what: &str, text: String) -> Effect {
         self.session.say(format!("copied {what}, {} characters: {}", text.chars().count(), quoted(&text)));
         Effect::Copy(text)
     }
@@ -71,7 +94,7 @@ impl App {
         if lines.is_empty() {
             return self.session.say("nothing has happened yet");
         }
-        self.layout.overlay = Some(Overlay::Text { title, mismatch: self.session.mismatch(), lines, top: 0 });
+        self.layout.overlay = Some(Overlay::Text { title, mismatch: mismatch(&self.session), lines, top: 0 });
     }
 
     pub(super) fn show_findings(&mut self) {

@@ -4,17 +4,15 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
-use unicode_width::UnicodeWidthStr;
 
 use super::super::app::App;
-use super::super::diff;
-use super::super::line::{fit_end, safe, whole, wrap};
+use super::super::line::{fit_end, safe, wrap};
+use super::super::mismatch::{comparison, mismatch};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
 use super::cells::{halves, put_line};
 use super::drawn::{MessageKey, MessageRow, ShownMessage};
 use crate::replay::{Kind, Side};
-use crate::session::Mismatch;
 use backchat_core::diagnostic::escape;
 use backchat_core::json::{Object, Value};
 
@@ -39,7 +37,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         };
         let Some(cache) = app.layout.drawn.messages.get_mut(index) else { continue };
         if cache.key.as_ref() != Some(&key) {
-            let mismatch = app.session.mismatch().filter(|_| key.is_mismatch);
+            let mismatch = mismatch(&app.session).filter(|_| key.is_mismatch);
             // The comparison of whole messages holds the message itself.
             cache.lines = match key.is_mismatch && key.is_end {
                 true => Vec::new(),
@@ -74,28 +72,6 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             put_line(buffer, area, row, &line);
         }
     }
-}
-
-/// From this width on, an expected value is shown beside the actual one.
-pub const WIDE: usize = 70;
-
-/// An expected value and the actual one, in rows; side by side, in halves no wider than they need.
-pub fn comparison(mismatch: &Mismatch, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let title = escape(&mismatch.title);
-    if width < WIDE {
-        let head = Line::styled(format!(" {title}: - expected, + actual"), theme.bad());
-        let rows = diff::rows(&mismatch.expected, &mismatch.actual, width, false, theme);
-        return std::iter::once(head).chain(rows).collect();
-    }
-    // Texts begin after a sign and a space.
-    let left = format!("  {title}: expected");
-    let lines = mismatch.expected.lines().chain(mismatch.actual.lines());
-    let needed = lines.map(|line| whole(line, width).map_or(width, |line| line.width() + 3)).max();
-    let width = width.min(2 * needed.unwrap_or(0).max(left.width() + 1) + 1);
-    let half = diff::half(width);
-    let head = format!("{}{}│  actual", left, " ".repeat(half.saturating_sub(left.width())));
-    let rows = diff::rows(&mismatch.expected, &mismatch.actual, width, true, theme);
-    std::iter::once(Line::styled(head, theme.bad())).chain(rows).collect()
 }
 
 /// The key of the message that the last event changed.

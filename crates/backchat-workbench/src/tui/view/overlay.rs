@@ -10,9 +10,9 @@ use unicode_width::UnicodeWidthStr;
 use super::super::app::{App, Ask, Choice, Overlay};
 use super::super::keys::{Group, KEYS, MOUSE};
 use super::super::line::{fit, fit_end, wrap};
+use super::super::mismatch::comparison;
 use super::cells::{put, put_box, put_line};
 use super::list;
-use super::message::comparison;
 use crate::replay::Stop;
 use backchat_core::diagnostic::escape;
 
