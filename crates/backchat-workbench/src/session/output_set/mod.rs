@@ -3,29 +3,29 @@
 //! Everything is read on demand, so that the screen shows the current files. Standard input and pipes, which can be
 //! read only once, are kept.
 
-mod arriving;
 mod operations;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::{self, IsTerminal};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Read as _, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::SystemTime;
 
-use self::arriving::{Followed, RowPlace, is_recorded};
-use super::outputs::{Conversation, Derived, Material, OtherTemplate};
+use self::operations::is_recorded;
+use super::outputs::{Conversation, Derived};
 use crate::check::fixture::{self, Broken, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::{fixture_files, holds_cases};
 use crate::input::{self, Piped, Problem};
-use crate::replay::Recovery;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources};
-use backchat_core::json::{self, Object, Value};
-use backchat_derive::derive;
-use backchat_parser::content::coerce::Tools;
+use backchat_core::json::Value;
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{self, Opened, SourceError};
+
+pub use self::operations::derived;
 
 /// The names that say which outputs to open and what to parse them with.
 #[derive(Clone, Debug, Default)]
@@ -258,7 +258,7 @@ impl OutputSet {
         if self.names.get(index) == Some(&case.id) {
             return Ok(case);
         }
-        let file = followed.path().display().to_string();
+        let file = followed.path.display().to_string();
         Err(Diagnostic::error("no-such-case", "the file was truncated: this row is no longer in it")
             .at(Place::file(file))
             .into())
@@ -315,74 +315,6 @@ impl OutputSet {
             Err(Problem { diagnostics, sources }) => Err(SourceError::new(diagnostics, sources)),
         }
     }
-
-    fn tools(&self, own: Option<&Value>) -> Result<Option<Arc<Tools>>, Problem> {
-        let named = if own.is_none() { self.named_tools()? } else { None };
-        let Some(value) = own.or(named.as_ref()) else { return Ok(None) };
-        match Tools::new(value) {
-            Ok(tools) => Ok(Some(Arc::new(tools))),
-            Err(reason) => Err(Diagnostic::error("wrong-tools", format!("the tools cannot be used: {reason}"))
-                .at(self.asked.tools.as_deref().map(|path| Place::file(input::name(path))).unwrap_or_default())
-                .help("a list of {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}")
-                .into()),
-        }
-    }
-
-    /// The tools of the command line.
-    fn named_tools(&self) -> Result<Option<Value>, Problem> {
-        let Some(path) = &self.asked.tools else { return Ok(None) };
-        Ok(Some(input::json_of(path, self.text(path)?)?))
-    }
-
-    fn other(&self) -> Result<Option<OtherTemplate>, Problem> {
-        let Some(name) = &self.asked.other else { return Ok(None) };
-        Ok(Some(OtherTemplate { name: name.clone(), template: self.named_template(name)?.loaded.template }))
-    }
-
-    /// An output, parsed with a template.
-    fn material(&self, opened: Opened, given: Conversation, chunks: Option<Vec<usize>>) -> Result<Material, Problem> {
-        let template_text = opened.sources.text(Some(&opened.file));
-        debug_assert!(template_text.is_some(), "an opened template holds its text");
-        let template_text = template_text.unwrap_or("").to_owned();
-        let places = json::read_with_places(&template_text).ok().map(|(_, places)| places);
-        let span = places.as_ref().and_then(|places| places.at(&opened.path)).map(|places| places.value.clone());
-        Ok(Material {
-            template: opened.loaded.template,
-            template_file: opened.file,
-            template_span: span.unwrap_or(0..template_text.len()),
-            template_text,
-            other: self.other()?,
-            prefix: given.prefix,
-            output: given.output,
-            chunks,
-            tools: self.tools(given.tools.as_ref())?,
-            recovery: Recovery::default(),
-            expected: given.expected,
-            is_excused: false,
-        })
-    }
-
-    /// The chat template of an output, and its variables.
-    fn chat_template(&self, index: usize) -> Result<(String, Object), Problem> {
-        let mut variables = Object::new();
-        let own = match self.items.get(index) {
-            Some(OutputSource::Failing { of, .. }) => return self.chat_template(*of),
-            Some(OutputSource::Case(name)) => {
-                let (case, _) = self.case(name)?;
-                variables = case.variables;
-                case.chat_template.map(|path| path.display().to_string())
-            }
-            _ => None,
-        };
-        variables.extend(self.asked.variables.iter().cloned());
-        match self.asked.chat_template.clone().or(own).or_else(|| self.template.clone()) {
-            Some(name) if name != "-" => Ok((name, variables)),
-            _ => {
-                let help = "name it with --chat-template SOURCE, or in the fixture's header";
-                Err(problem("no-chat-template", "the chat template is not known", help))
-            }
-        }
-    }
 }
 
 fn no_output() -> Problem {
@@ -399,48 +331,93 @@ fn id_of(case: &Result<Case, Broken>) -> &str {
     case.as_ref().map_or_else(|broken| &broken.id, |case| &case.id)
 }
 
-/// The result of a derivation, for the workbench.
-pub fn derived(derivation: &derive::Derivation) -> Derived {
-    Derived { status: derivation.headline(), template: derivation.response_template.clone() }
-}
-
 /// Whether a file is a pipe, which can be read only once.
 fn is_pipe(path: &str) -> bool {
     path != "-" && std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::outputs::Outputs;
-    use super::*;
-    use std::fs;
+/// A row of a file that others append to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RowPlace {
+    start: u64,
+    length: u64,
+    /// Its line, counted from 1.
+    line: usize,
+}
 
-    #[test]
-    fn a_broken_case_opens_once_it_is_fixed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        fs::write(path("t.json"), r#"{"start_anchor": "<bot>", "fields": {"content": {}}}"#).unwrap();
-        let write = |second: &str| {
-            let text = format!("template: t.json\n=== prefix none\n=== case a\n=== output\nHi\n=== case b\n{second}");
-            fs::write(path("a.fixture"), text).unwrap();
-        };
-        write("");
-        let asked = Request { template: path("a.fixture").display().to_string(), ..Request::default() };
-        let Ok(set) = OutputSet::open(&asked, Stdin::Left) else { panic!("the other case is whole") };
-        let Err(problem) = Outputs::material(&set, 1) else { panic!("it has no output") };
-        assert_eq!(problem.diagnostics[0].id, "fixture-incomplete");
-        write("=== output\nHo\n");
-        // Two changes may have one time; what was read before is forgotten.
-        set.read.borrow_mut().clear();
-        let Ok(material) = Outputs::material(&set, 1) else { panic!("it has one now") };
-        assert_eq!(material.output, "Ho");
-        write("=== output\nHo\n=== output\n");
-        set.read.borrow_mut().clear();
-        assert_eq!(Outputs::material(&set, 1).err().map(|problem| problem.diagnostics.len()), Some(1));
-        assert_eq!(set.place(1).map(|(_, line)| line), Some(1));
-        write("=== output\nHo\n=== case a\n=== output\nHa\n");
-        let Ok(set) = OutputSet::open(&asked, Stdin::Left) else { panic!("two cases are whole") };
-        let Err(problem) = Outputs::material(&set, 2) else { panic!("it has the name of another") };
-        assert_eq!(problem.diagnostics[0].id, "duplicate-case");
+/// A file that others append rows to.
+#[derive(Debug)]
+struct Followed {
+    path: PathBuf,
+    /// The end of the last row that was read.
+    end: u64,
+    /// The number of lines before it.
+    lines: usize,
+}
+
+impl Followed {
+    /// Follows a file from its beginning.
+    fn open(path: &str) -> Result<Self, Problem> {
+        let cannot_read = |error: io::Error| input::cannot_read(path, &error);
+        let data = File::open(path).and_then(|file| file.metadata()).map_err(cannot_read)?;
+        if !data.is_file() {
+            let problem = Diagnostic::error("not-a-file", "only a file can be followed").at(Place::file(path));
+            return Err(problem.help("name the file that `backchat serve --record` writes").into());
+        }
+        Ok(Self { path: PathBuf::from(path), end: 0, lines: 0 })
+    }
+
+    /// The rows that were appended since the last call. A file that cannot be read has none: it may reappear.
+    fn take_rows(&mut self) -> Vec<RowPlace> {
+        let mut rows = Vec::new();
+        // The rows before an error are complete.
+        let _ = self.read_rows(&mut rows);
+        rows
+    }
+
+    fn read_rows(&mut self, rows: &mut Vec<RowPlace>) -> io::Result<()> {
+        let length = std::fs::metadata(&self.path)?.len();
+        if length < self.end {
+            (self.end, self.lines) = (0, 0);
+        }
+        if length == self.end {
+            return Ok(());
+        }
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(self.end))?;
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let length = reader.read_until(b'\n', &mut line)? as u64;
+            if line.last() != Some(&b'\n') {
+                return Ok(());
+            }
+            self.lines += 1;
+            if !line.trim_ascii().is_empty() {
+                rows.push(RowPlace { start: self.end, length, line: self.lines });
+            }
+            self.end += length;
+        }
+    }
+
+    /// Reads a row. `change` adds to the defaults of its folder.
+    fn case(&self, row: RowPlace, change: impl FnOnce(Shared) -> Shared) -> Result<Case, Broken> {
+        let name = self.path.display().to_string();
+        let text = self
+            .text(row)
+            .map_err(|problem| Broken { id: format!("{name}#{}", row.line), diagnostics: problem.diagnostics })?;
+        fixture::read_row(&self.path, &text, row.line, change)
+    }
+
+    fn text(&self, row: RowPlace) -> Result<String, Problem> {
+        let name = self.path.display().to_string();
+        let mut bytes = Vec::new();
+        let read = File::open(&self.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(row.start))?;
+            file.take(row.length).read_to_end(&mut bytes)
+        });
+        read.map_err(|error| input::cannot_read(&name, &error))?;
+        input::of_bytes(&name, bytes)
     }
 }

@@ -1,23 +1,29 @@
-//! Operations on outputs: read, bless, derive, verify, and format the command that shows them.
+//! Operations on outputs: read with their templates and tools, bless, derive, verify, and format the command that shows
+//! them.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::super::Showing;
 use super::super::findings::repairs;
-use super::super::outputs::{Conversation, Derived, Finding, Material, Outputs, Proof, ProofTask, RepairTask, View};
-use super::arriving::{Followed, recorded};
-use super::{OutputSet, OutputSource, Request, derived, no_output, problem};
+use super::super::outputs::{
+    Conversation, Derived, Finding, Material, OtherTemplate, Outputs, Proof, ProofTask, RepairTask, View,
+};
+use super::{Followed, OutputSet, OutputSource, Request, no_output, problem};
 use crate::check::Reading;
 use crate::check::fixture::{self, Actual, Case, TemplateSource};
 use crate::input::{self, Arrival, Problem, path_from};
 use crate::replay::{Chunking, Recovery};
 use backchat_core::diagnostic::{Diagnostic, Place, line_column, shell_word};
-use backchat_core::json::Object;
+use backchat_core::json::{self, Object, Value};
 use backchat_derive::derive::{self, Failure, Options, Proven, Status};
+use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
-use backchat_parser::template::source;
+use backchat_parser::template::source::{self, Opened};
 
 /// The file of a model folder that may hold both templates.
 const CONFIG: &str = "tokenizer_config.json";
@@ -105,7 +111,7 @@ impl Outputs for OutputSet {
                 let line = self.case(name).map_or(1, |(case, read)| line_column(&read.text, case.span.start).0);
                 Some((name.file.clone(), line))
             }
-            OutputSource::Row(row) => self.followed.as_ref().map(|followed| (followed.path().to_owned(), row.line)),
+            OutputSource::Row(row) => self.followed.as_ref().map(|followed| (followed.path.clone(), row.line)),
             OutputSource::Given(_) | OutputSource::Failing { .. } => None,
         }
     }
@@ -256,6 +262,74 @@ impl OutputSet {
         Ok(Material { is_excused, recovery, ..material })
     }
 
+    fn tools(&self, own: Option<&Value>) -> Result<Option<Arc<Tools>>, Problem> {
+        let named = if own.is_none() { self.named_tools()? } else { None };
+        let Some(value) = own.or(named.as_ref()) else { return Ok(None) };
+        match Tools::new(value) {
+            Ok(tools) => Ok(Some(Arc::new(tools))),
+            Err(reason) => Err(Diagnostic::error("wrong-tools", format!("the tools cannot be used: {reason}"))
+                .at(self.asked.tools.as_deref().map(|path| Place::file(input::name(path))).unwrap_or_default())
+                .help("a list of {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}")
+                .into()),
+        }
+    }
+
+    /// The tools of the command line.
+    fn named_tools(&self) -> Result<Option<Value>, Problem> {
+        let Some(path) = &self.asked.tools else { return Ok(None) };
+        Ok(Some(input::json_of(path, self.text(path)?)?))
+    }
+
+    fn other(&self) -> Result<Option<OtherTemplate>, Problem> {
+        let Some(name) = &self.asked.other else { return Ok(None) };
+        Ok(Some(OtherTemplate { name: name.clone(), template: self.named_template(name)?.loaded.template }))
+    }
+
+    /// An output, parsed with a template.
+    fn material(&self, opened: Opened, given: Conversation, chunks: Option<Vec<usize>>) -> Result<Material, Problem> {
+        let template_text = opened.sources.text(Some(&opened.file));
+        debug_assert!(template_text.is_some(), "an opened template holds its text");
+        let template_text = template_text.unwrap_or("").to_owned();
+        let places = json::read_with_places(&template_text).ok().map(|(_, places)| places);
+        let span = places.as_ref().and_then(|places| places.at(&opened.path)).map(|places| places.value.clone());
+        Ok(Material {
+            template: opened.loaded.template,
+            template_file: opened.file,
+            template_span: span.unwrap_or(0..template_text.len()),
+            template_text,
+            other: self.other()?,
+            prefix: given.prefix,
+            output: given.output,
+            chunks,
+            tools: self.tools(given.tools.as_ref())?,
+            recovery: Recovery::default(),
+            expected: given.expected,
+            is_excused: false,
+        })
+    }
+
+    /// The chat template of an output, and its variables.
+    fn chat_template(&self, index: usize) -> Result<(String, Object), Problem> {
+        let mut variables = Object::new();
+        let own = match self.items.get(index) {
+            Some(OutputSource::Failing { of, .. }) => return self.chat_template(*of),
+            Some(OutputSource::Case(name)) => {
+                let (case, _) = self.case(name)?;
+                variables = case.variables;
+                case.chat_template.map(|path| path.display().to_string())
+            }
+            _ => None,
+        };
+        variables.extend(self.asked.variables.iter().cloned());
+        match self.asked.chat_template.clone().or(own).or_else(|| self.template.clone()) {
+            Some(name) if name != "-" => Ok((name, variables)),
+            _ => {
+                let help = "name it with --chat-template SOURCE, or in the fixture's header";
+                Err(problem("no-chat-template", "the chat template is not known", help))
+            }
+        }
+    }
+
     /// The chat template of an output and the options that `backchat derive` would use for it.
     fn deriving(&self, index: usize) -> Result<(String, Options), Problem> {
         let (name, set) = self.chat_template(index)?;
@@ -284,6 +358,11 @@ impl OutputSet {
         };
         self.material(opened, conversation.clone(), None)
     }
+}
+
+/// The result of a derivation, for the workbench.
+pub fn derived(derivation: &derive::Derivation) -> Derived {
+    Derived { status: derivation.headline(), template: derivation.response_template.clone() }
 }
 
 fn proof(proven: &Proven) -> Option<Proof> {
@@ -321,4 +400,33 @@ fn write(file: &Path, text: &str) -> Result<(), Problem> {
         let help = "the file is as it was; check that you may write to its folder";
         input::cannot_write(&file.display().to_string(), &error).help(help).into()
     })
+}
+
+/// How much of a file's first row is read to find out what the file is, in bytes.
+const LONGEST_ROW: u64 = 1 << 16;
+
+/// Whether a file is one output, chunk by chunk: its first row says when it arrived.
+pub fn is_recorded(name: &str) -> bool {
+    let is_rows = Path::new(name).extension().is_some_and(|extension| extension == fixture::ROWS_EXTENSION);
+    let first = is_rows.then(|| File::open(name).ok()).flatten();
+    let mut line = String::new();
+    let read = first.and_then(|file| BufReader::new(file).take(LONGEST_ROW).read_line(&mut line).ok());
+    read.is_some() && json::read(&line).is_ok_and(|row| row.get("after_ms").is_some())
+}
+
+/// The output in a file of rows `{"after_ms", "text"}`, and the lengths of its chunks, in characters.
+pub fn recorded(path: &str) -> Result<(String, Vec<usize>), Problem> {
+    let (mut output, mut lengths) = (String::new(), Vec::new());
+    for (number, line) in input::text(path)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let row = json::read(line).ok();
+        let chunk = row.as_ref().and_then(|row| row.get("text")).and_then(Value::as_str).ok_or_else(|| {
+            let place = Place { line_column: Some((number + 1, 1)), ..Place::file(path) };
+            Diagnostic::error("bad-recording", "this row is not a chunk of a recorded output")
+                .at(place)
+                .help("a chunk is {\"after_ms\": milliseconds, \"text\": the text that arrived}")
+        })?;
+        output.push_str(chunk);
+        lengths.push(chunk.chars().count());
+    }
+    Ok((output, lengths))
 }
