@@ -1,15 +1,41 @@
-//! Operations on outputs, templates and fixtures: type, edit, derive, bless, verify, copy.
+//! Changes outputs, templates and fixtures: type, repair, undo, derive, bless; and finds the place to edit by hand.
 
 use super::Session;
-use super::outputs::{Proof, View};
-use super::playback::Position;
 use crate::input::Problem;
 use crate::replay::{Chunking, Outcome, acting};
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::Mode;
+use std::collections::HashMap;
 use std::path::PathBuf;
+
+#[derive(Debug, Default)]
+pub struct Editing {
+    /// Whether keys are typed as text.
+    pub is_typing: bool,
+    /// The applied repairs, in order.
+    applied: Vec<Applied>,
+    /// The typed outputs.
+    pub edits: HashMap<usize, Edit>,
+    /// Whether there is a file to open in an editor.
+    pub can_edit: bool,
+    /// Whether the template can be derived again.
+    pub can_derive: bool,
+}
+
+/// A repair that was written into the file of a template.
+#[derive(Clone, Debug)]
+struct Applied {
+    file: PathBuf,
+    /// The text before and after.
+    before: String,
+    after: String,
+    /// The change in words.
+    message: String,
+    /// Whether the proof after it was reported.
+    is_proved: bool,
+}
 
 /// A change of a text, to be shown before or after it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +48,7 @@ pub struct Change {
     pub new: String,
 }
 
+/// An output that was typed, or typed on.
 #[derive(Clone, Debug)]
 pub struct Edit {
     pub text: String,
@@ -122,69 +149,65 @@ impl Session {
         self.say(done);
         Ok(())
     }
+}
 
-    /// The command line that shows the same view.
-    pub fn command(&mut self) -> Option<String> {
-        let side = self.side()?;
-        if self.editing.edits.contains_key(&self.library.output) {
-            return self.refuse("no command shows typed text; save it in a file, and replay that");
-        }
-        let arrived = side.recording.characters_before(side.recording.arrived(side.moment));
-        let at = match side.moment {
-            moment if moment == side.recording.end() => Position::End,
-            moment if side.recording.is_inside_feed(moment) => Position::Event(moment.event),
-            _ => Position::Character(arrived),
+/// Repairs of the template, and the way back.
+impl Session {
+    pub fn repair(&mut self, finding: usize) -> Result<(), Problem> {
+        let Some(found) = self.findings().get(finding) else {
+            self.say(self.nothing_found());
+            return Ok(());
         };
-        let view = View { at, chunking: self.playback.chunking.clone(), showing: self.playback.showing };
-        match self.library.outputs.command(self.library.output, &view) {
-            Ok(text) => Some(text),
-            Err(reason) => self.refuse(reason),
-        }
-    }
-
-    /// The proof of the current template, once it is finished. `None` if its chat template is not known.
-    pub fn proof(&self) -> Option<&Proof> {
-        self.library.prover.done()
-    }
-
-    /// Starts verifying the template, unless that was done.
-    pub(super) fn start_proof(&mut self) {
-        let library = &mut self.library;
-        if !library.prover.is_about(&library.material.template) {
-            let task = library.outputs.proof_task(library.output, &library.material.template);
-            library.prover.start(library.material.template.clone(), task);
-        }
-    }
-
-    /// Takes the proof once it is finished; true if the screen changes.
-    pub(super) fn poll_proof(&mut self) -> bool {
-        let is_news = self.library.prover.poll();
-        if is_news {
-            // The result is shown where notices are.
-            self.notice = self.proof_of_repair();
-        }
-        is_news
-    }
-
-    /// Appends the failing conversations to the outputs and opens the first; returns its index.
-    pub fn open_failures(&mut self) -> Option<usize> {
-        let Some(proof) = self.proof() else {
-            return self.refuse(match self.library.prover.is_running() {
-                true => "the proof is still running",
-                false => "nothing to prove with: name the chat template with --chat-template SOURCE",
-            });
+        let Some(fix) = found.fix().cloned() else {
+            self.say("there is no proved repair for this; e opens the line");
+            return Ok(());
         };
-        if proof.failures.is_empty() {
-            return self.refuse(format!("all {} conversations parse back exactly", proof.cases));
+        let material = &self.library.material;
+        if !material.has_template_file() {
+            self.say("the template is not in a file that can be changed");
+            return Ok(());
         }
-        let failures = proof.failures.clone();
-        let library = &mut self.library;
-        let first = library.outputs.append_conversations(failures, library.output);
-        library.verdicts.truncate(first);
-        library.verdicts.resize(library.names().len(), None);
-        self.editing.edits.retain(|output, _| *output < first);
-        self.open(first);
-        Some(first)
+        let before = material.template_text.clone();
+        let applied = Applied {
+            file: material.template_file.clone().into(),
+            after: fix.apply(&before),
+            before,
+            message: fix.message,
+            is_proved: false,
+        };
+        self.library.outputs.write_template(&applied.file, &applied.before, &applied.after)?;
+        self.reload();
+        self.say(format!("applied: {}; u undoes it", applied.message));
+        self.editing.applied.push(applied);
+        Ok(())
+    }
+
+    /// Undoes typing on the open output, or else the last repair.
+    pub fn undo(&mut self) -> Result<(), Problem> {
+        if self.editing.edits.remove(&self.library.output).is_some() {
+            self.open(self.library.output);
+            self.say("typing undone");
+            return Ok(());
+        }
+        let Some(applied) = self.editing.applied.last() else {
+            self.say("nothing was typed, and no repair was applied");
+            return Ok(());
+        };
+        self.library.outputs.write_template(&applied.file, &applied.after, &applied.before)?;
+        let message = format!("undone: {}", applied.message);
+        self.editing.applied.pop();
+        self.reload();
+        self.say(message);
+        Ok(())
+    }
+
+    /// The result of the first proof after a repair.
+    pub(super) fn proof_of_repair(&mut self) -> Option<String> {
+        let (passed, cases) = self.proof().map(|proof| (proof.passed, proof.cases))?;
+        let now = &self.library.material.template_text;
+        let applied = self.editing.applied.last_mut().filter(|applied| !applied.is_proved && applied.after == *now)?;
+        applied.is_proved = true;
+        Some(format!("applied: {passed} of {cases} conversations come back; u undoes it"))
     }
 }
 
@@ -198,16 +221,6 @@ impl Session {
         self.editing.is_typing = true;
         self.set_moment(|recording, _| recording.before_end());
         self.say("type or paste; each key is a chunk, esc ends");
-    }
-
-    /// Whether more of the output may arrive; shows a notice if so.
-    pub(super) fn awaits_more(&mut self) -> bool {
-        if let Some(percent) = self.library.percent_read() {
-            self.say(format!("only {percent} % of this output was read so far; wait for its end"));
-        } else if self.library.is_awaited {
-            self.say("this output is still arriving; wait for its end");
-        }
-        self.library.is_partial()
     }
 
     /// Ends typing, and goes to the end of the output.
@@ -262,16 +275,5 @@ impl Session {
         self.playback.chunking = Chunking::RECORDED;
         self.record();
         self.set_moment(|recording, _| recording.before_end());
-    }
-
-    /// Undoes typing: shows the output as its file has it.
-    pub(super) fn undo_typing(&mut self) {
-        match self.editing.edits.remove(&self.library.output) {
-            Some(_) => {
-                self.open(self.library.output);
-                self.say("typing undone");
-            }
-            None => self.say("nothing was typed"),
-        }
     }
 }

@@ -1,47 +1,114 @@
-//! Findings of lint and the proof about the open output's template, their repairs, and navigation through problems.
+//! Inspects the template of the open output: findings of lint and the proof, their repairs, and the event at which each
+//! shows.
 
-use super::background::{Background, Task};
-use super::differences::STABLE;
-use super::outputs::{Finding, Material, PROOF, RepairTask};
-use super::{Session, Showing};
-use crate::input::Problem;
+use super::{Conversation, Material, Session};
 use crate::lint::{self, Subject};
 use crate::repair::{self, Effect, Repair};
-use crate::replay::{Kind, Recording, first_difference, problem_in_words};
+use crate::replay::{Kind, Recording, first_difference, gives};
 use backchat_core::diagnostic::{Diagnostic, Fix, Severity};
 use backchat_derive::derive::Options;
-use backchat_parser::parser::{self, Mode};
-use backchat_parser::template::source;
-use std::path::PathBuf;
+use backchat_parser::template::{Template, source};
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+/// A long-running task; it returns `None` if it cannot be done.
+pub type Task<T> = Box<dyn FnOnce() -> Option<T> + Send>;
+
+/// Verifies a template on generated conversations. `None` if the chat template cannot be rendered.
+pub type ProofTask = Task<Proof>;
+
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// How many conversations were rendered and parsed back.
+    pub cases: usize,
+    /// How many parsed back, or lost only what their wire format cannot carry.
+    pub passed: usize,
+    /// The first problem.
+    pub wrong: Option<String>,
+    /// The smallest conversation of each failure.
+    pub failures: Vec<Conversation>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The diagnostic of lint, or of a repair with which more conversations parse back.
+    pub said: Diagnostic,
+    /// The effect of its repair on the conversations of the proof; `None` if unknown.
+    pub effect: Option<Effect>,
+    /// The event at which it shows in the open output.
+    pub event: Option<usize>,
+    /// Whether its repair makes the open output give the expected message.
+    pub settles: bool,
+}
+
+/// The id of the proof's findings; lint's have the id of their rule.
+const PROOF: &str = "proof";
+
+impl Finding {
+    pub fn fix(&self) -> Option<&Fix> {
+        self.said.fix.as_ref()
+    }
+
+    /// Whether it is about failing conversations.
+    pub fn is_proof(&self) -> bool {
+        self.said.id == PROOF
+    }
+
+    pub fn line(&self) -> String {
+        if self.is_proof() { self.said.message.clone() } else { format!("{} {}", self.said.id, self.said.message) }
+    }
+}
+
+/// The task that finds the repairs of a refuted template, and the effects of lint's.
+pub type RepairTask = Task<Vec<Finding>>;
+
+/// Background work for a key, and its result.
+struct Background<K, T> {
+    of: Option<K>,
+    running: Option<JoinHandle<Option<T>>>,
+    done: Option<T>,
+}
+
+impl<K, T> Default for Background<K, T> {
+    fn default() -> Self {
+        Self { of: None, running: None, done: None }
+    }
+}
+
+impl<K: PartialEq, T: Send + 'static> Background<K, T> {
+    fn is_about(&self, of: &K) -> bool {
+        self.of.as_ref() == Some(of)
+    }
+
+    /// Starts a task and drops the previous one. Without a task there will be no result.
+    fn start(&mut self, of: K, task: Option<Task<T>>) {
+        *self = Self { of: Some(of), running: task.map(thread::spawn), done: None };
+    }
+
+    /// Checks for the result; true if it just arrived.
+    fn poll(&mut self) -> bool {
+        let Some(ended) = self.running.take_if(|running| running.is_finished()) else { return false };
+        self.done = ended.join().ok().flatten();
+        true
+    }
+}
 
 /// The file of a template and its text.
 type TemplateFile = (String, String);
 
-/// The findings about the template of the open output.
+/// The proof of the open output's template, the findings about it, and their repairs.
 #[derive(Default)]
 pub(super) struct Inspection {
+    proof: Background<Template, Proof>,
     /// Lint's findings, and then all with the effects of the repairs.
-    pub lint: Background<TemplateFile, Vec<Finding>>,
-    pub repairs: Background<TemplateFile, Vec<Finding>>,
+    lint: Background<TemplateFile, Vec<Finding>>,
+    repairs: Background<TemplateFile, Vec<Finding>>,
     /// The findings, each at its event.
-    pub findings: Vec<Finding>,
+    findings: Vec<Finding>,
     /// How often the list was replaced.
-    pub version: usize,
+    version: usize,
     /// The recording in which the events were looked up.
-    pub of: Option<u64>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Applied {
-    pub file: PathBuf,
-    /// The text before and after.
-    pub before: String,
-    pub after: String,
-    /// The change in words.
-    pub message: String,
-    /// Whether the proof after it was reported.
-    pub is_proved: bool,
+    of: Option<u64>,
 }
 
 /// For outputs longer than this, in bytes, repairs are not tried out to find the event that they change.
@@ -51,20 +118,38 @@ const LONGEST: usize = 1 << 14;
 const MOST: usize = 16;
 
 impl Session {
+    /// The proof of the current template, once it is finished. `None` if its chat template is not known.
+    pub fn proof(&self) -> Option<&Proof> {
+        self.inspection.proof.done.as_ref()
+    }
+
+    pub(super) fn is_proving(&self) -> bool {
+        self.inspection.proof.running.is_some()
+    }
+
+    /// Why there is no finding to show.
+    pub fn nothing_found(&self) -> &'static str {
+        match (self.is_inspecting(), self.proof()) {
+            (true, _) => "no findings yet; lint and proof are still running",
+            (false, Some(_)) => "lint and proof find nothing wrong with the template",
+            (false, None) => "lint finds nothing wrong; without a chat template (--chat-template) nothing is proved",
+        }
+    }
+
     /// The findings about the template, the most important first.
     pub fn findings(&self) -> &[Finding] {
-        &self.library.inspection.findings
+        &self.inspection.findings
     }
 
     /// A number that changes whenever the list of findings or its order changes.
     pub fn findings_version(&self) -> usize {
-        self.library.inspection.version
+        self.inspection.version
     }
 
     /// Whether more findings may come.
     pub fn is_inspecting(&self) -> bool {
-        let inspection = &self.library.inspection;
-        inspection.lint.is_running() || inspection.repairs.is_running() || self.library.prover.is_running()
+        let Inspection { lint, repairs, .. } = &self.inspection;
+        lint.running.is_some() || repairs.running.is_some() || self.is_proving()
     }
 
     pub fn findings_at(&self, event: usize) -> impl Iterator<Item = &Finding> {
@@ -87,59 +172,67 @@ impl Session {
         repaired.or_else(any).or_else(before).or_else(|| (!findings.is_empty()).then_some(0))
     }
 
-    /// Lints the template, unless that was done.
+    /// Starts to verify and to lint the template, unless that was done.
     pub(super) fn start_inspection(&mut self) {
-        let library = &mut self.library;
+        let (library, inspection) = (&self.library, &mut self.inspection);
+        let template = &library.material.template;
+        if !inspection.proof.is_about(template) {
+            inspection.proof.start(template.clone(), library.outputs.proof_task(library.output, template));
+        }
         let written = written(&library.material);
-        if !library.inspection.lint.is_about(&written) {
+        if !inspection.lint.is_about(&written) {
             let (file, text) = written.clone();
-            let task: Task<Vec<Finding>> = Box::new(move || Some(linted(&file, &text)));
-            library.inspection = Inspection::default();
-            library.inspection.lint.start(written, Some(task));
+            *inspection = Inspection { proof: std::mem::take(&mut inspection.proof), ..Inspection::default() };
+            inspection.lint.start(written, Some(Box::new(move || Some(linted(&file, &text)))));
         }
     }
 
     /// Collects findings, and continues with repairs once lint and proof are done; true if the screen changes.
     pub(super) fn continue_inspection(&mut self) -> bool {
-        let library = &mut self.library;
-        let is_linted = library.inspection.lint.poll();
-        let is_repaired = library.inspection.repairs.poll();
-        if is_linted || is_repaired {
-            let found = library.inspection.repairs.done().or(library.inspection.lint.done());
+        let is_proved = self.inspection.proof.poll();
+        if is_proved {
+            // The result is shown where notices are.
+            self.notice = self.proof_of_repair();
+        }
+        let inspection = &mut self.inspection;
+        let is_found = inspection.lint.poll() | inspection.repairs.poll();
+        if is_found {
+            let found = inspection.repairs.done.as_ref().or(inspection.lint.done.as_ref());
             let found = found.cloned().unwrap_or_default();
             let lines = |findings: &[Finding]| findings.iter().map(Finding::line).collect::<Vec<_>>();
-            library.inspection.version += usize::from(lines(&found) != lines(&library.inspection.findings));
-            library.inspection.findings = found;
-            library.inspection.of = None;
+            inspection.version += usize::from(lines(&found) != lines(&inspection.findings));
+            inspection.findings = found;
+            inspection.of = None;
         }
         self.start_repairs();
-        let is_moved = self.library.inspection.of != Some(self.playback.generation);
+        let is_moved = self.inspection.of != Some(self.playback.generation);
         if is_moved {
             self.place_findings();
         }
-        is_linted || is_repaired || (is_moved && !self.findings().is_empty())
+        is_proved || is_found || (is_moved && !self.findings().is_empty())
     }
 
     /// Starts the search for repairs once there is something to repair.
     fn start_repairs(&mut self) {
-        let library = &mut self.library;
-        let (Some(linted), Some(proof)) = (library.inspection.lint.done(), library.prover.done()) else { return };
+        let (library, inspection) = (&self.library, &mut self.inspection);
+        let (Some(linted), Some(proof)) = (&inspection.lint.done, &inspection.proof.done) else { return };
         let written = written(&library.material);
-        if library.inspection.repairs.is_about(&written) {
+        if inspection.repairs.is_about(&written) {
             return;
         }
         let is_needed = proof.wrong.is_some() || linted.iter().any(|finding| finding.fix().is_some());
         let task = is_needed.then(|| library.outputs.repair_task(library.output, &library.material, linted)).flatten();
-        library.inspection.repairs.start(written, task);
+        inspection.repairs.start(written, task);
     }
 
     /// Finds the event of each finding in the current recording.
     fn place_findings(&mut self) {
-        let mut findings = std::mem::take(&mut self.library.inspection.findings);
+        let mut findings = std::mem::take(&mut self.inspection.findings);
         // A growing output is not parsed again for every repair.
         let is_still = !self.library.is_partial() && !self.editing.is_typing;
-        let is_wrong =
-            || self.recording().is_some_and(|now| self.library.material.expected.is_some() && !self.is_expected(now));
+        let is_expected = |recording: &Recording| {
+            self.library.material.expected.as_ref().is_some_and(|expected| gives(recording, expected))
+        };
         for (index, finding) in findings.iter_mut().enumerate() {
             let may_try = is_still && index < MOST && self.recording().is_some_and(|now| now.text().len() <= LONGEST);
             let repaired = finding.fix().filter(|_| may_try).and_then(|fix| self.recorded_with(fix));
@@ -147,10 +240,11 @@ impl Session {
                 Some(repaired) => self.first_change(repaired),
                 None => self.event_of(finding),
             };
-            finding.settles = repaired.is_some_and(|repaired| is_wrong() && self.is_expected(&repaired));
+            finding.settles =
+                repaired.is_some_and(|read| is_expected(&read)) && !self.recording().is_some_and(is_expected);
         }
-        self.library.inspection.findings = findings;
-        self.library.inspection.of = Some(self.playback.generation);
+        self.inspection.findings = findings;
+        self.inspection.of = Some(self.playback.generation);
     }
 
     /// The event at which a repair shows: the first whose region it reads differently.
@@ -181,10 +275,6 @@ impl Session {
         };
         let wrong = self.playback.wrong.iter().copied().find(is_about);
         wrong.or_else(|| (0..recording.event_count()).find(is_about))
-    }
-
-    fn is_expected(&self, recording: &Recording) -> bool {
-        self.library.material.expected.as_ref() == Some(&recording.message(recording.end()))
     }
 
     /// The open output, parsed with the repaired template.
@@ -256,109 +346,5 @@ fn kinds(key: &str) -> &'static [Kind] {
         "open" | "open_pattern" => &[Kind::Open],
         "" => &[Kind::Open, Kind::Close, Kind::Malformed],
         _ => &[Kind::Close, Kind::Malformed],
-    }
-}
-
-impl Session {
-    pub fn repair(&mut self, finding: usize) -> Result<(), Problem> {
-        let Some(found) = self.findings().get(finding) else {
-            self.say(self.nothing_found());
-            return Ok(());
-        };
-        let Some(fix) = found.fix().cloned() else {
-            self.say("there is no proved repair for this; e opens the line");
-            return Ok(());
-        };
-        let material = &self.library.material;
-        if !material.has_template_file() {
-            self.say("the template is not in a file that can be changed");
-            return Ok(());
-        }
-        let before = material.template_text.clone();
-        let applied = Applied {
-            file: material.template_file.clone().into(),
-            after: fix.apply(&before),
-            before,
-            message: fix.message,
-            is_proved: false,
-        };
-        self.library.outputs.write_template(&applied.file, &applied.before, &applied.after)?;
-        self.reload();
-        self.say(format!("applied: {}; u undoes it", applied.message));
-        self.editing.applied.push(applied);
-        Ok(())
-    }
-
-    /// Undoes typing on the open output, or else the last repair.
-    pub fn undo(&mut self) -> Result<(), Problem> {
-        if self.editing.edits.contains_key(&self.library.output) {
-            self.undo_typing();
-            return Ok(());
-        }
-        let Some(applied) = self.editing.applied.last() else {
-            self.say("nothing was typed, and no repair was applied");
-            return Ok(());
-        };
-        self.library.outputs.write_template(&applied.file, &applied.after, &applied.before)?;
-        let message = format!("undone: {}", applied.message);
-        self.editing.applied.pop();
-        self.reload();
-        self.say(message);
-        Ok(())
-    }
-
-    /// The result of the first proof after a repair.
-    pub(super) fn proof_of_repair(&mut self) -> Option<String> {
-        let proof = self.library.prover.done()?;
-        let now = &self.library.material.template_text;
-        let applied = self.editing.applied.last_mut().filter(|applied| !applied.is_proved && applied.after == *now)?;
-        applied.is_proved = true;
-        Some(format!("applied: {} of {} conversations come back; u undoes it", proof.passed, proof.cases))
-    }
-
-    /// Why there is no finding to show.
-    pub fn nothing_found(&self) -> &'static str {
-        match (self.is_inspecting(), self.proof()) {
-            (true, _) => "no findings yet; lint and proof are still running",
-            (false, Some(_)) => "lint and proof find nothing wrong with the template",
-            (false, None) => "lint finds nothing wrong; without a chat template (--chat-template) nothing is proved",
-        }
-    }
-
-    /// Shows the output without policies and with all of them, side by side; or leaves that view.
-    pub fn switch_recovery(&mut self) {
-        if self.playback.showing == Showing::Recovery {
-            self.playback.showing = Showing::One(Mode::Stable);
-            self.record();
-            return self.say(STABLE);
-        }
-        self.playback.showing = Showing::Recovery;
-        self.record();
-        let problems = self.playback.sides.last().map_or(&[][..], |side| side.recording.problems());
-        let recovered: Vec<String> =
-            problems.iter().filter(|problem| problem.is_recovered).map(problem_in_words).collect();
-        self.notice = Some(match (problems.len(), recovered.as_slice()) {
-            (0, _) => "nothing went wrong: policies leave this output as it is".to_owned(),
-            (_, []) => "no policy reads what went wrong here; P goes to it".to_owned(),
-            (_, recovered) => format!("{}; x goes to their first difference", recovered.join("; ")),
-        });
-    }
-
-    /// Goes to the next problem of the output, wrapping around.
-    pub fn show_problem(&mut self) {
-        let Some(side) = self.side() else { return };
-        let (recording, moment) = (&side.recording, side.moment);
-        let place = |problem: &parser::Problem| {
-            let end = recording.problem_span(problem).end.max(recording.output_start());
-            recording.moment_at(end).min(recording.end())
-        };
-        let problems: Vec<_> =
-            recording.problems().iter().map(|problem| (place(problem), problem_in_words(problem))).collect();
-        let next = problems.iter().find(|(place, _)| *place > moment).or(problems.first()).cloned();
-        let Some((place, words)) = next else {
-            return self.say("nothing went wrong in this output");
-        };
-        self.set_moment(|_: &Recording, _| place);
-        self.say(words);
     }
 }

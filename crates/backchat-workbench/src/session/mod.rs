@@ -1,55 +1,41 @@
 //! A session of the workbench: outputs that are replayed, edited, blessed and verified. Data and operations,
 //! independent of the terminal; it prints nothing.
 //!
-//! [`Session`] is the state, and each file adds its operations; [`Outputs`] is its input, and [`OutputSet`] the outputs of a
-//! command line. `tui` draws a session, and `cli/replay` opens one.
+//! [`Session`] is the state, and each file adds its operations. [`Outputs`] is its input: [`OutputSet`] implements it for the
+//! outputs of a command line, tests and benchmarks bring their own. `tui` draws a session, and `cli/replay` opens one.
 
-mod background;
-mod chunking;
-mod differences;
 mod editing;
 mod findings;
 mod opening;
 mod output_set;
-mod outputs;
 mod playback;
 mod recording;
 mod search;
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::background::Background;
-use self::findings::{Applied, Inspection};
-use self::recording::BackgroundRead;
-use crate::replay::{ChunkRule, Chunking, CutSearch, Difference, Moment, Recording, Side, Stop};
-use backchat_parser::parser::Mode;
+use self::findings::Inspection;
+use crate::replay::{Chunking, Recording, Recovery, Run, Side};
+use backchat_core::diagnostic::{Diagnostic, Place, line_column};
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
+use backchat_parser::content::coerce::Tools;
+use backchat_parser::parser::{Chunks, Mode};
 use backchat_parser::template::Template;
 
-pub use self::editing::{Change, Edit};
+pub use self::editing::{Change, Editing};
+pub use self::findings::{Finding, Proof, ProofTask, RepairTask};
+pub use self::opening::{Library, Start};
 pub use self::output_set::{GeneratedOutput, Origin, OutputSet, Request, Stdin, derived};
-pub use self::outputs::{
-    Conversation, Derived, Finding, Material, OtherTemplate, Outputs, Proof, ProofTask, RepairTask, View,
-};
-pub use self::playback::{Clock, Position, Step};
-pub use self::recording::Verdict;
-pub use self::search::{Hit, Query, Search};
+pub use self::playback::{Playback, Position, Step};
+pub use self::recording::{Showing, Verdict, mode_name};
+pub use self::search::{Hit, Search};
 pub use crate::input::{Arrival, Problem};
 pub use crate::repair::Effect;
-
-#[derive(Clone, Debug, Default)]
-pub struct Start {
-    /// The output, counted from 0.
-    pub output: usize,
-    pub at: Option<Position>,
-    /// How the output is cut; by default as recorded, or else one character at a time.
-    pub chunking: Option<Chunking>,
-    pub showing: Showing,
-    pub notice: Option<String>,
-    /// Whether the user types the output, from its end on.
-    pub typing: bool,
-}
 
 pub struct Session {
     /// The outputs, and what was read of the open one.
@@ -57,6 +43,8 @@ pub struct Session {
     /// The recordings, and the position in them.
     pub playback: Playback,
     pub editing: Editing,
+    /// The findings about the template.
+    inspection: Inspection,
     /// The notice shown until the next key.
     pub notice: Option<String>,
 }
@@ -65,75 +53,6 @@ pub struct Session {
 const AWAITED: Duration = Duration::from_millis(40);
 
 impl Session {
-    /// Opens an output. If it cannot be read but another one can, the session opens with the problem.
-    pub fn new(outputs: Box<dyn Outputs>, start: &Start) -> Result<Self, Problem> {
-        let count = outputs.names().len();
-        let output = start.output.min(count.saturating_sub(1));
-        let (material, problem) = match outputs.material(output) {
-            Ok(material) => (material, None),
-            Err(problem) => match (0..count).find_map(|other| outputs.material(other).ok()) {
-                Some(material) => (material, Some(problem)),
-                None => return Err(problem),
-            },
-        };
-        let is_known = |chunking: &&Chunking| chunking.rule != ChunkRule::Recorded || material.chunks.is_some();
-        let asked = start.chunking.as_ref().filter(is_known).cloned();
-        let is_cut_as_asked = asked.is_some();
-        let chunking = asked.unwrap_or_else(|| material.default_chunking());
-        let mut session = Self {
-            playback: Playback {
-                chunking,
-                is_cut_as_asked,
-                showing: start.showing,
-                opening_at: start.at,
-                ..Playback::default()
-            },
-            library: Library {
-                verdicts: vec![None; count],
-                outputs,
-                output,
-                material,
-                problem: None,
-                shown_verdict: None,
-                prover: Background::default(),
-                inspection: Inspection::default(),
-                is_awaited: false,
-                reading: None,
-                rest_until: None,
-            },
-            editing: Editing::default(),
-            notice: None,
-        };
-        match problem {
-            Some(problem) => session.cannot_show(problem),
-            None => session.begin(start),
-        }
-        Ok(session)
-    }
-
-    fn begin(&mut self, start: &Start) {
-        self.library.is_awaited = self.library.outputs.arrival(self.library.output) != Arrival::Whole;
-        self.record();
-        self.inspect_output();
-        if self.library.is_awaited {
-            self.set_moment(|recording, _| recording.end());
-        }
-        self.go_to_opening();
-        match (self.playback.sides.len(), start.at) {
-            (2.., None) => self.show_difference(),
-            _ => self.set_verdict_notice(),
-        }
-        if start.chunking.is_some() && !self.playback.is_cut_as_asked {
-            self.say("the chunks of this output were not recorded");
-        }
-        if self.notice.is_none() {
-            self.notice.clone_from(&start.notice);
-        }
-        if start.typing {
-            self.start_typing();
-        }
-    }
-
     /// Shows a notice until the next key.
     pub fn say(&mut self, notice: impl Into<String>) {
         self.notice = Some(notice.into());
@@ -160,10 +79,9 @@ impl Session {
         let played = self.play(now);
         let searched = self.continue_cut_search(now);
         let judged = self.judge_one();
-        let proved = self.poll_proof();
         let inspected = self.continue_inspection();
         let is_news = judged == Some(self.library.output) || (judged.is_some() && !self.has_unjudged());
-        Worked { changed: grown || played || searched || proved || inspected || is_news, judged: judged.is_some() }
+        Worked { changed: grown || played || searched || inspected || is_news, judged: judged.is_some() }
     }
 
     /// Whether there is work that should not wait.
@@ -176,10 +94,6 @@ impl Session {
         let piece = self.library.is_partial().then_some(AWAITED);
         self.playback.clock.wait(now).into_iter().chain(piece).min()
     }
-
-    pub fn files(&self) -> Vec<PathBuf> {
-        self.library.outputs.files(self.library.output)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,125 +104,162 @@ pub struct Worked {
     pub judged: bool,
 }
 
-/// The outputs of a session.
-pub struct Library {
-    /// The outputs and their operations.
-    outputs: Box<dyn Outputs>,
-    /// The open output, counted from 0.
-    pub output: usize,
-    /// Its material, from the last successful read.
-    pub material: Material,
-    /// Why the current files cannot be read.
-    pub problem: Option<Problem>,
-    /// The verdict on each output, in stable mode, as far as they were judged.
-    pub verdicts: Vec<Option<Verdict>>,
-    shown_verdict: Option<Verdict>,
-    prover: Background<Template, Proof>,
-    inspection: Inspection,
-    /// Whether more of the open output may arrive.
-    pub is_awaited: bool,
-    /// The open output while it is read, if it is large.
-    reading: Option<BackgroundRead>,
-    /// When the next part of it may be read.
-    rest_until: Option<Instant>,
-}
-
-impl Library {
+/// A list of outputs, counted from 0.
+pub trait Outputs {
     /// The outputs, by name.
-    pub fn names(&self) -> &[String] {
-        self.outputs.names()
+    fn names(&self) -> &[String];
+
+    /// Reads an output, its template and its fixture from the current files.
+    fn material(&self, index: usize) -> Result<Material, Problem>;
+
+    /// Whether an output is complete.
+    fn arrival(&self, _index: usize) -> Arrival {
+        Arrival::Whole
     }
 
-    /// The name of the open output.
-    pub fn name(&self) -> &str {
-        self.names().get(self.output).map_or("", String::as_str)
+    /// Adds the outputs that are new since the last call; returns their indices. Later ones are renumbered.
+    fn take_added(&mut self) -> Range<usize> {
+        0..0
     }
 
-    /// Whether the open output is incomplete.
-    pub fn is_partial(&self) -> bool {
-        self.is_awaited || self.reading.is_some()
+    /// The files that an output is read from; the workbench reads an output again when one changes.
+    fn files(&self, index: usize) -> Vec<PathBuf>;
+
+    /// The file of the output itself and the line it starts on, counted from 1. `None` if it is in no file.
+    fn place(&self, index: usize) -> Option<(PathBuf, usize)>;
+
+    /// Whether [`derive`](Self::derive) has a chat template to work with.
+    fn can_derive(&self, index: usize) -> bool;
+
+    /// Writes the expected message into the output's fixture; returns the message for the user.
+    fn bless(&self, index: usize, material: &Material, message: &Object) -> Result<String, Problem>;
+
+    /// Derives the template from the chat template again.
+    fn derive(&self, index: usize) -> Result<Derived, Problem>;
+
+    /// The task that verifies a template against the chat template of an output. `None` if that is not known.
+    fn proof_task(&self, _index: usize, _template: &Template) -> Option<ProofTask> {
+        None
     }
 
-    /// How much of the open output was read, in percent, while it is read.
-    pub fn percent_read(&self) -> Option<usize> {
-        self.reading.as_ref().map(BackgroundRead::percent)
+    /// The task that finds the repairs of a template, and the effects of lint's. `None` without a chat template.
+    fn repair_task(&self, _index: usize, _material: &Material, _linted: &[Finding]) -> Option<RepairTask> {
+        None
     }
+
+    /// Writes the text of a template's file, if the file still holds the text before.
+    fn write_template(&self, file: &Path, _before: &str, _after: &str) -> Result<(), Problem> {
+        let place = Place::file(file.display().to_string());
+        Err(Diagnostic::error("read-only", "the template of these outputs cannot be written").at(place).into())
+    }
+
+    /// Appends conversations to the outputs, in place of those appended before; returns the index of the first. They
+    /// are parsed with the template of the output `of`.
+    fn append_conversations(&mut self, _conversations: Vec<Conversation>, _of: usize) -> usize {
+        self.names().len()
+    }
+
+    /// The command line that shows the same view, or why there is none.
+    fn command(&self, index: usize, view: &View) -> Result<String, String>;
 }
 
-pub fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Stable => "stable",
-        Mode::Reference => "reference",
-    }
-}
-
-/// The recordings of an output, and the position in them.
-#[derive(Default)]
-pub struct Playback {
+/// The current view, as far as a command line can express it.
+#[derive(Clone, Debug)]
+pub struct View {
+    pub at: Position,
     pub chunking: Chunking,
-    /// Whether the user chose the chunking, rather than left it to the default.
-    pub is_cut_as_asked: bool,
     pub showing: Showing,
-    /// One recording, or two side by side; none while the output cannot be read.
-    pub sides: Vec<Side>,
-    pub difference: Option<Difference>,
-    /// The events that make the message differ from the expected one, or look wrong if none is known.
-    pub wrong: Vec<usize>,
-    /// Whether steps and numbers count every chunk, rather than adjacent chunks as one.
-    pub every_event: bool,
-    pub stops: Vec<Stop>,
-    pub search: Option<Search>,
-    /// When the next chunk is due.
-    pub clock: Clock,
-    /// The search for a cut that changes the reference's answer, and when it began.
-    pub cut_search: Option<(CutSearch, Instant)>,
-    /// A counter of new and changed recordings.
-    pub generation: u64,
-    /// A counter of moves: equal counts mean no move in between, not even to the same moment.
-    pub moves: u64,
-    /// The requested byte of the output, and the nearest moment that the chunks allow.
-    target: Option<(usize, Moment)>,
-    /// Where to open, until that is reached.
-    opening_at: Option<Position>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Showing {
-    One(Mode),
-    /// Stable and reference, side by side.
-    Modes,
-    /// The template and a second one, side by side.
-    Templates(Mode),
-    /// Without recovery policies and with all of them, side by side.
-    Recovery,
+/// An output with its template, prompt, tools and expectation.
+#[derive(Clone, Debug)]
+pub struct Material {
+    pub template: Template,
+    /// Its file, as messages name it; empty or in angle brackets if no editor could open it.
+    pub template_file: String,
+    pub template_text: String,
+    /// The bytes of the text that are the template.
+    pub template_span: Range<usize>,
+    /// A second template to compare with.
+    pub other: Option<OtherTemplate>,
+    /// The prompt that the output continues.
+    pub prefix: String,
+    pub output: String,
+    /// The lengths of its recorded chunks, in characters.
+    pub chunks: Option<Vec<usize>>,
+    /// The tools whose schemas give the types of arguments.
+    pub tools: Option<Arc<Tools>>,
+    pub recovery: Recovery,
+    /// The expected message, if known.
+    pub expected: Option<Object>,
+    /// Whether a fixture allows it to give another message.
+    pub is_excused: bool,
 }
 
-impl Default for Showing {
-    fn default() -> Self {
-        Self::One(Mode::Stable)
-    }
-}
+/// A text of up to this many characters is cut into single characters by default; a longer one into chunks of 4.
+const SHORT: usize = 20_000;
 
-impl Showing {
-    /// Which answer a command line would show.
-    pub fn mode(self) -> Mode {
-        match self {
-            Showing::One(mode) | Showing::Templates(mode) => mode,
-            Showing::Modes | Showing::Recovery => Mode::Stable,
+impl Material {
+    /// The chunking unless the user chooses one: as recorded, if it was.
+    pub fn default_chunking(&self) -> Chunking {
+        match &self.chunks {
+            Some(_) => Chunking::RECORDED,
+            None if self.output.chars().nth(SHORT).is_some() => Chunks::Every(4).into(),
+            None => Chunks::Every(1).into(),
         }
     }
+
+    /// The template's text as shown: as in its file, or pretty-printed if it is one long line there.
+    pub fn shown_template(&self) -> Cow<'_, str> {
+        let written = slice(&self.template_text, self.template_span.clone());
+        if written.trim().contains('\n') { Cow::Borrowed(written) } else { Cow::Owned(self.template.to_json()) }
+    }
+
+    /// The number of a line of the shown template in its file, from 1; in the shown text if that was reformatted.
+    pub fn line_in_file(&self, shown: usize) -> usize {
+        let first = match self.shown_template() {
+            Cow::Borrowed(_) => line_column(&self.template_text, self.template_span.start).0,
+            Cow::Owned(_) => 1,
+        };
+        first + shown
+    }
+
+    /// The output as a template reads it.
+    pub fn run<'m>(&'m self, template: &'m Template, mode: Mode) -> Run<'m> {
+        let (tools, recovery) = (self.tools.clone(), self.recovery);
+        Run { template, prefix: &self.prefix, mode, tools, recovery }
+    }
+
+    /// Whether an editor could open the template's file.
+    pub fn has_template_file(&self) -> bool {
+        !self.template_file.is_empty() && !self.template_file.starts_with('<')
+    }
 }
 
-#[derive(Debug, Default)]
-pub struct Editing {
-    /// Whether keys are typed as text.
-    pub is_typing: bool,
-    /// The applied repairs, in order.
-    applied: Vec<Applied>,
-    /// The typed outputs.
-    pub edits: HashMap<usize, Edit>,
-    /// Whether there is a file to open in an editor.
-    pub can_edit: bool,
-    /// Whether the template can be derived again.
-    pub can_derive: bool,
+#[derive(Clone, Debug)]
+pub struct OtherTemplate {
+    pub name: String,
+    pub template: Template,
+}
+
+#[derive(Clone, Debug)]
+pub struct Derived {
+    /// Its status, in a word.
+    pub status: String,
+    /// The template, if there is one.
+    pub template: Option<Value>,
+}
+
+/// An output and the message it should give, such as a conversation that does not parse back.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    /// The answer, and the difference.
+    pub name: String,
+    pub prefix: String,
+    /// The model's turn.
+    pub output: String,
+    /// The tools it was given.
+    pub tools: Option<Value>,
+    /// The message that went in.
+    pub expected: Option<Object>,
 }

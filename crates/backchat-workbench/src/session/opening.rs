@@ -1,14 +1,153 @@
-//! Opens outputs: from the list, after their files changed, and while they arrive; judges each of them.
+//! Opens outputs: from the list, after their files changed, and while they arrive.
 
-use super::Session;
-use super::outputs::Material;
-use super::playback::Position;
-use super::recording::{Verdict, judge};
+use super::editing::Editing;
+use super::findings::Inspection;
+use super::playback::{Playback, Position};
+use super::recording::{BackgroundRead, Showing, Verdict};
+use super::{Material, Outputs, Session};
 use crate::input::{Arrival, Problem};
-use crate::replay::ChunkRule;
+use crate::replay::{ChunkRule, Chunking};
+use std::path::PathBuf;
 use std::time::Instant;
 
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// The output, counted from 0.
+    pub output: usize,
+    pub at: Option<Position>,
+    /// How the output is cut; by default as recorded, or else one character at a time.
+    pub chunking: Option<Chunking>,
+    pub showing: Showing,
+    pub notice: Option<String>,
+    /// Whether the user types the output, from its end on.
+    pub typing: bool,
+}
+
+/// The outputs of a session.
+pub struct Library {
+    /// The outputs and their operations.
+    pub(super) outputs: Box<dyn Outputs>,
+    /// The open output, counted from 0.
+    pub output: usize,
+    /// Its material, from the last successful read.
+    pub material: Material,
+    /// Why the current files cannot be read.
+    pub problem: Option<Problem>,
+    /// The verdict on each output, in stable mode, as far as they were judged.
+    pub verdicts: Vec<Option<Verdict>>,
+    pub(super) shown_verdict: Option<Verdict>,
+    /// Whether more of the open output may arrive.
+    pub is_awaited: bool,
+    /// The open output while it is read, if it is large.
+    pub(super) reading: Option<BackgroundRead>,
+    /// When the next part of it may be read.
+    rest_until: Option<Instant>,
+}
+
+impl Library {
+    /// The outputs, by name.
+    pub fn names(&self) -> &[String] {
+        self.outputs.names()
+    }
+
+    /// The files that the open output is read from.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.outputs.files(self.output)
+    }
+
+    /// Whether the open output is incomplete.
+    pub fn is_partial(&self) -> bool {
+        self.is_awaited || self.reading.is_some()
+    }
+
+    /// How much of the open output was read, in percent, while it is read.
+    pub fn percent_read(&self) -> Option<usize> {
+        self.reading.as_ref().map(BackgroundRead::percent)
+    }
+
+    pub(super) fn set_verdict(&mut self, output: usize, verdict: Verdict) {
+        if let Some(slot) = self.verdicts.get_mut(output) {
+            *slot = Some(verdict);
+        }
+    }
+
+    /// Finds out whether more of the open output has arrived, or may.
+    fn look_for_more(&mut self) -> Arrival {
+        let arrival = self.outputs.arrival(self.output);
+        self.is_awaited = arrival != Arrival::Whole;
+        arrival
+    }
+}
+
 impl Session {
+    /// Opens an output. If it cannot be read but another one can, the session opens with the problem.
+    pub fn new(outputs: Box<dyn Outputs>, start: &Start) -> Result<Self, Problem> {
+        let count = outputs.names().len();
+        let output = start.output.min(count.saturating_sub(1));
+        let (material, problem) = match outputs.material(output) {
+            Ok(material) => (material, None),
+            Err(problem) => match (0..count).find_map(|other| outputs.material(other).ok()) {
+                Some(material) => (material, Some(problem)),
+                None => return Err(problem),
+            },
+        };
+        let is_known = |chunking: &&Chunking| chunking.rule != ChunkRule::Recorded || material.chunks.is_some();
+        let asked = start.chunking.as_ref().filter(is_known).cloned();
+        let is_cut_as_asked = asked.is_some();
+        let chunking = asked.unwrap_or_else(|| material.default_chunking());
+        let mut session = Self {
+            playback: Playback {
+                chunking,
+                is_cut_as_asked,
+                showing: start.showing,
+                opening_at: start.at,
+                ..Playback::default()
+            },
+            library: Library {
+                verdicts: vec![None; count],
+                outputs,
+                output,
+                material,
+                problem: None,
+                shown_verdict: None,
+                is_awaited: false,
+                reading: None,
+                rest_until: None,
+            },
+            editing: Editing::default(),
+            inspection: Inspection::default(),
+            notice: None,
+        };
+        match problem {
+            Some(problem) => session.cannot_show(problem),
+            None => session.begin(start),
+        }
+        Ok(session)
+    }
+
+    fn begin(&mut self, start: &Start) {
+        self.library.look_for_more();
+        self.record();
+        self.inspect_output();
+        if self.library.is_awaited {
+            self.set_moment(|recording, _| recording.end());
+        }
+        self.go_to_opening();
+        match (self.playback.sides.len(), start.at) {
+            (2.., None) => self.show_difference(),
+            _ => self.set_verdict_notice(),
+        }
+        if start.chunking.is_some() && !self.playback.is_cut_as_asked {
+            self.say("the chunks of this output were not recorded");
+        }
+        if self.notice.is_none() {
+            self.notice.clone_from(&start.notice);
+        }
+        if start.typing {
+            self.start_typing();
+        }
+    }
+
     /// Reads the files again. If they cannot be read, the last good state stays; typed text is kept in any case.
     pub fn reload(&mut self) {
         self.library.verdicts.fill(None);
@@ -61,8 +200,7 @@ impl Session {
     /// Reads newly arrived text of an output; true if the screen changes. A replay at the end stays at the end.
     pub(super) fn read_arrived(&mut self, now: Instant) -> bool {
         let was_awaited = self.library.is_awaited;
-        let arrival = self.library.outputs.arrival(self.library.output);
-        self.library.is_awaited = arrival != Arrival::Whole;
+        let arrival = self.library.look_for_more();
         if arrival != Arrival::More || self.library.rest_until.is_some_and(|rest| now < rest) {
             return self.library.is_awaited != was_awaited;
         }
@@ -72,7 +210,7 @@ impl Session {
                 if !self.playback.is_cut_as_asked {
                     self.playback.chunking = material.default_chunking();
                 }
-                self.library.is_awaited = self.library.outputs.arrival(self.library.output) != Arrival::Whole;
+                self.library.look_for_more();
                 self.take(material);
                 if follows {
                     self.set_moment(|recording, _| recording.end());
@@ -129,6 +267,16 @@ impl Session {
         }
     }
 
+    /// Whether more of the output may arrive; shows a notice if so.
+    pub(super) fn awaits_more(&mut self) -> bool {
+        if let Some(percent) = self.library.percent_read() {
+            self.say(format!("only {percent} % of this output was read so far; wait for its end"));
+        } else if self.library.is_awaited {
+            self.say("this output is still arriving; wait for its end");
+        }
+        self.library.is_partial()
+    }
+
     fn take(&mut self, material: Material) {
         (self.library.material, self.library.problem) = (material, None);
         if self.playback.chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
@@ -140,9 +288,7 @@ impl Session {
 
     /// Shows the problem instead of the previous output.
     pub(super) fn cannot_show(&mut self, problem: Problem) {
-        if let Some(verdict) = self.library.verdicts.get_mut(self.library.output) {
-            *verdict = Some(Verdict::Broken);
-        }
+        self.library.set_verdict(self.library.output, Verdict::Broken);
         self.library.reading = None;
         self.playback.sides.clear();
         (self.playback.difference, self.playback.wrong) = (None, Vec::new());
@@ -185,34 +331,32 @@ impl Session {
         }
     }
 
+    /// Appends the failing conversations to the outputs and opens the first; returns its index.
+    pub fn open_failures(&mut self) -> Option<usize> {
+        let Some(proof) = self.proof() else {
+            return self.refuse(match self.is_proving() {
+                true => "the proof is still running",
+                false => "nothing to prove with: name the chat template with --chat-template SOURCE",
+            });
+        };
+        if proof.failures.is_empty() {
+            return self.refuse(format!("all {} conversations parse back exactly", proof.cases));
+        }
+        let failures = proof.failures.clone();
+        let library = &mut self.library;
+        let first = library.outputs.append_conversations(failures, library.output);
+        library.verdicts.truncate(first);
+        library.verdicts.resize(library.names().len(), None);
+        self.editing.edits.retain(|output, _| *output < first);
+        self.open(first);
+        Some(first)
+    }
+
     /// Finds out which operations the open output allows, and starts the proof and the linter.
     pub(super) fn inspect_output(&mut self) {
         self.editing.can_edit =
             self.library.material.has_template_file() || self.library.outputs.place(self.library.output).is_some();
         self.editing.can_derive = self.library.outputs.can_derive(self.library.output);
-        self.start_proof();
         self.start_inspection();
-    }
-
-    pub fn has_failed(&self, output: usize) -> bool {
-        matches!(self.library.verdicts.get(output), Some(Some(Verdict::Failed | Verdict::Odd | Verdict::Broken)))
-    }
-
-    /// Whether outputs of a list are still to be judged.
-    pub(super) fn has_unjudged(&self) -> bool {
-        self.library.names().len() > 1 && self.library.verdicts.contains(&None)
-    }
-
-    /// Judges one output that was not judged yet; returns which.
-    pub(super) fn judge_one(&mut self) -> Option<usize> {
-        if !self.has_unjudged() {
-            return None;
-        }
-        let output = self.library.verdicts.iter().position(Option::is_none)?;
-        let verdict = self.library.outputs.material(output).map_or(Verdict::Broken, |material| judge(&material));
-        if let Some(slot) = self.library.verdicts.get_mut(output) {
-            *slot = Some(verdict);
-        }
-        Some(output)
     }
 }

@@ -1,10 +1,43 @@
-//! Moves through a replay: by event, chunk, character and line, to positions and breakpoints, and as it plays.
+//! The recordings that are stepped through, and the position in them: moves by event, chunk, character and line, to
+//! positions and breakpoints, and as the replay plays.
 
-use super::Session;
-use crate::replay::{Moment, Recording, Side, Stop, quoted};
+use super::recording::Showing;
+use super::search::Search;
+use super::{Session, View};
+use crate::replay::{Chunking, CutSearch, Difference, Moment, Recording, Side, Stop, quoted};
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
+
+/// The recordings of an output, and the position in them.
+#[derive(Default)]
+pub struct Playback {
+    pub chunking: Chunking,
+    /// Whether the user chose the chunking, rather than left it to the default.
+    pub is_cut_as_asked: bool,
+    pub showing: Showing,
+    /// One recording, or two side by side; none while the output cannot be read.
+    pub sides: Vec<Side>,
+    pub difference: Option<Difference>,
+    /// The events that make the message differ from the expected one, or look wrong if none is known.
+    pub wrong: Vec<usize>,
+    /// Whether steps and numbers count every chunk, rather than adjacent chunks as one.
+    pub every_event: bool,
+    pub stops: Vec<Stop>,
+    pub search: Option<Search>,
+    /// When the next chunk is due.
+    pub clock: Clock,
+    /// The search for a cut that changes the reference's answer, and when it began.
+    pub cut_search: Option<(CutSearch, Instant)>,
+    /// A counter of new and changed recordings.
+    pub generation: u64,
+    /// A counter of moves: equal counts mean no move in between, not even to the same moment.
+    pub moves: u64,
+    /// The requested byte of the output, and the nearest moment that the chunks allow.
+    pub(super) target: Option<(usize, Moment)>,
+    /// Where to open, until that is reached.
+    pub(super) opening_at: Option<Position>,
+}
 
 /// A position in a replay, independent of how the output is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +160,12 @@ impl Session {
         self.playback.moves += 1;
     }
 
+    /// The number by which the list shows an event.
+    pub fn event_number(&self, event: usize) -> usize {
+        let row = self.recording().map_or(0, |recording| recording.row_of(event));
+        1 + if self.playback.every_event { event } else { row }
+    }
+
     /// Takes a number of steps, fewer at the end of the recording.
     pub fn step(&mut self, step: Step, count: usize) {
         let every_event = self.playback.every_event;
@@ -213,6 +252,25 @@ impl Session {
         self.playback.target = Some((byte.saturating_sub(recording.output_start()), *moment));
         if offset < reached {
             self.say(format!("character {offset} came in a chunk that ends at {reached}"));
+        }
+    }
+
+    /// The command line that shows the same view.
+    pub fn command(&mut self) -> Option<String> {
+        let side = self.side()?;
+        if self.editing.edits.contains_key(&self.library.output) {
+            return self.refuse("no command shows typed text; save it in a file, and replay that");
+        }
+        let arrived = side.recording.characters_before(side.recording.arrived(side.moment));
+        let at = match side.moment {
+            moment if moment == side.recording.end() => Position::End,
+            moment if side.recording.is_inside_feed(moment) => Position::Event(moment.event),
+            _ => Position::Character(arrived),
+        };
+        let view = View { at, chunking: self.playback.chunking.clone(), showing: self.playback.showing };
+        match self.library.outputs.command(self.library.output, &view) {
+            Ok(text) => Some(text),
+            Err(reason) => self.refuse(reason),
         }
     }
 

@@ -1,70 +1,39 @@
-//! Records the open output, a large one in the background; keeps the position across recordings; judges outputs.
+//! Records the open output in the requested chunks and modes, a large one in the background; judges outputs.
 
-use super::background::Background;
-use super::outputs::Material;
-use super::{Session, Showing, mode_name};
-use crate::replay::{Chunking, Recording, Recovery, Run, Side, TooLarge, first_difference, gives};
+use super::{Material, Session};
+use crate::replay::{
+    ChunkRule, Chunking, Recording, Recovery, Run, Side, TooLarge, first_difference, gives, problem_in_words,
+};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::text::slice;
 use backchat_parser::parser::{Mode, Policies};
 use backchat_parser::template::Template;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It gives the expected message.
-    Passed,
-    /// It gives another one.
-    Failed,
-    /// It gives another one, and a fixture allows that.
-    Excused,
-    /// There is no expectation; no region is malformed, nothing is missing, and no event looks wrong.
-    InOrder,
-    /// There is no expectation, and an event looks wrong or a required field is missing.
-    Odd,
-    /// It cannot be read.
-    Broken,
+pub enum Showing {
+    One(Mode),
+    /// Stable and reference, side by side.
+    Modes,
+    /// The template and a second one, side by side.
+    Templates(Mode),
+    /// Without recovery policies and with all of them, side by side.
+    Recovery,
 }
 
-impl Verdict {
-    /// The verdict in a word or two.
-    pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Passed => "passed",
-            Verdict::Failed => "failed",
-            Verdict::Excused => "allowed",
-            Verdict::InOrder => "in order",
-            Verdict::Odd => "looks wrong",
-            Verdict::Broken => "unreadable",
-        }
-    }
-
-    /// The verdict as a symbol.
-    pub fn mark(self) -> &'static str {
-        match self {
-            Verdict::Passed | Verdict::Excused => "✓",
-            Verdict::InOrder => "·",
-            Verdict::Odd => "!",
-            Verdict::Failed | Verdict::Broken => "✗",
-        }
+impl Default for Showing {
+    fn default() -> Self {
+        Self::One(Mode::Stable)
     }
 }
 
-/// The verdict on the answer of the stable mode.
-pub(super) fn judge(material: &Material) -> Verdict {
-    let run = material.run(&material.template, Mode::Stable);
-    let recording = Recording::new(&run, [material.output.as_str()]);
-    recording.map_or(Verdict::Broken, |recording| verdict_of(material, &recording))
-}
-
-fn verdict_of(material: &Material, recording: &Recording) -> Verdict {
-    match &material.expected {
-        Some(expected) if gives(recording, expected) => Verdict::Passed,
-        Some(_) if material.is_excused => Verdict::Excused,
-        None if !recording.is_in_order() || !recording.suspicious_events().is_empty() => Verdict::Odd,
-        None => Verdict::InOrder,
-        Some(_) => Verdict::Failed,
+/// A mode as the command line names it.
+pub fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Stable => "stable",
+        Mode::Reference => "reference",
     }
 }
 
@@ -75,7 +44,7 @@ const LARGE: usize = 1 << 17;
 const FIRST: usize = 1 << 15;
 
 pub(super) struct BackgroundRead {
-    task: Background<(), Read>,
+    task: JoinHandle<Option<Read>>,
     /// The byte up to which it was parsed; the task stops once only it holds this.
     reached: Arc<AtomicUsize>,
     /// How many bytes are to be read, those of each side.
@@ -95,7 +64,6 @@ impl BackgroundRead {
         let (mine, material, chunking) = (Arc::clone(&reached), material.clone(), chunking.clone());
         let sides = if matches!(showing, Showing::One(_)) { 1 } else { 2 };
         let size = (material.prefix.len() + material.output.len()) * sides;
-        let mut task = Background::default();
         let read = move || {
             let mut last = 0;
             let goes_on = |end: usize| {
@@ -106,8 +74,7 @@ impl BackgroundRead {
             let sides = material.record(&chunking, showing, material.text(), Extent::Whole, goes_on);
             (Arc::strong_count(&mine) > 1).then(|| Read { sides, verdict: judge(&material) })
         };
-        task.start((), Some(Box::new(read)));
-        Self { task, reached, size, shown: 0 }
+        Self { task: thread::spawn(read), reached, size, shown: 0 }
     }
 
     /// How much of it was read, in percent.
@@ -188,7 +155,60 @@ impl Material {
     }
 }
 
+/// The notice about the stable mode.
+const STABLE: &str = "stable: one answer however the output is cut";
+
 impl Session {
+    pub fn rechunk(&mut self, chunking: Chunking) {
+        if chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
+            return self.say("the chunks of this output were not recorded");
+        }
+        self.playback.chunking = chunking;
+        self.playback.is_cut_as_asked = true;
+        self.record();
+        self.say(self.playback.chunking.to_string());
+    }
+
+    /// Shows the next of: stable, reference, both, and two templates if there are two.
+    pub fn switch_mode(&mut self) {
+        let templates = self.library.material.other.is_some();
+        self.playback.showing = match self.playback.showing {
+            Showing::One(Mode::Stable) => Showing::One(Mode::Reference),
+            Showing::One(Mode::Reference) => Showing::Modes,
+            Showing::Modes if templates => Showing::Templates(Mode::Stable),
+            Showing::Templates(Mode::Stable) => Showing::Templates(Mode::Reference),
+            Showing::Modes | Showing::Templates(Mode::Reference) | Showing::Recovery => Showing::One(Mode::Stable),
+        };
+        self.record();
+        if self.playback.sides.len() > 1 {
+            self.show_difference();
+        } else {
+            self.say(match self.playback.showing {
+                Showing::One(Mode::Reference) => "reference: transformers' answer for these chunks",
+                _ => STABLE,
+            });
+        }
+    }
+
+    /// Shows the output without policies and with all of them, side by side; or leaves that view.
+    pub fn switch_recovery(&mut self) {
+        if self.playback.showing == Showing::Recovery {
+            self.playback.showing = Showing::One(Mode::Stable);
+            self.record();
+            return self.say(STABLE);
+        }
+        self.playback.showing = Showing::Recovery;
+        self.record();
+        let problems = self.playback.sides.last().map_or(&[][..], |side| side.recording.problems());
+        let recovered: Vec<String> =
+            problems.iter().filter(|problem| problem.is_recovered).map(problem_in_words).collect();
+        self.notice = Some(match (problems.len(), recovered.as_slice()) {
+            (0, _) => "nothing went wrong: policies leave this output as it is".to_owned(),
+            (_, []) => "no policy reads what went wrong here; P goes to it".to_owned(),
+            (_, recovered) => format!("{}; x goes to their first difference", recovered.join("; ")),
+        });
+    }
+
     /// Parses again and keeps the position: the same text has arrived, and the end stays the end.
     pub(super) fn record(&mut self) {
         let sides = self.recordings();
@@ -226,31 +246,6 @@ impl Session {
         }
     }
 
-    pub(super) fn judge_shown(&mut self) {
-        match self.library.reading {
-            // A large output is judged by its background task.
-            Some(_) => self.library.shown_verdict = None,
-            None => self.judged(judge(&self.library.material)),
-        }
-    }
-
-    /// Updates the verdict on the output that is shown.
-    pub(super) fn judged(&mut self, verdict: Verdict) {
-        // The stable mode's answer is the same for all chunks; the reference's depends on them.
-        let shown = self.recording().filter(|recording| recording.mode() == Mode::Reference);
-        self.library.shown_verdict =
-            Some(shown.map_or(verdict, |recording| verdict_of(&self.library.material, recording)));
-        if let Some(slot) = self.library.verdicts.get_mut(self.library.output) {
-            *slot = Some(verdict);
-        }
-    }
-
-    /// The verdict on the answer that is shown. `None` if no message is expected.
-    pub fn verdict(&self) -> Option<Verdict> {
-        self.library.material.expected.as_ref()?;
-        self.library.shown_verdict
-    }
-
     /// Updates everything that depends on the recordings.
     pub(super) fn recordings_changed(&mut self) {
         self.playback.generation += 1;
@@ -260,18 +255,6 @@ impl Session {
         };
         self.judge_events();
         self.playback.moves += 1;
-    }
-
-    /// Finds the events that are wrong or look wrong.
-    pub(super) fn judge_events(&mut self) {
-        self.playback.wrong = match (&self.library.material.expected, self.recording()) {
-            // An event that more text may correct is not wrong yet.
-            _ if self.library.is_partial() => Vec::new(),
-            (Some(_), _) if self.verdict() == Some(Verdict::Passed) => Vec::new(),
-            (Some(expected), Some(recording)) => recording.wrong_events(expected),
-            (None, Some(recording)) => recording.suspicious_events(),
-            (_, None) => Vec::new(),
-        };
     }
 
     /// The recordings that are shown now: all of the output, or its beginning while the rest is read.
@@ -298,18 +281,15 @@ impl Session {
 
     /// Shows a large output once it was read; true if the screen changes.
     pub(super) fn take_background_read(&mut self) -> bool {
-        let Some(reading) = &mut self.library.reading else { return false };
-        reading.task.poll();
-        if reading.task.is_running() {
+        let Some(reading) = self.library.reading.take_if(|reading| reading.task.is_finished()) else {
+            let Some(reading) = &mut self.library.reading else { return false };
             let now = reading.percent();
             return std::mem::replace(&mut reading.shown, now) != now;
-        }
-        let Some(read) = reading.task.take() else {
-            self.library.reading = None;
+        };
+        let Some(read) = reading.task.join().ok().flatten() else {
             self.say("the rest of this output could not be read");
             return true;
         };
-        self.library.reading = None;
         self.show(read.sides, Some(read.verdict));
         self.go_to_opening();
         if self.notice.is_none() {
@@ -321,4 +301,130 @@ impl Session {
 
 fn is_joined(text: &str, first: &str, second: &str) -> bool {
     text.len() == first.len() + second.len() && text.starts_with(first) && text.ends_with(second)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It gives the expected message.
+    Passed,
+    /// It gives another one.
+    Failed,
+    /// It gives another one, and a fixture allows that.
+    Excused,
+    /// There is no expectation; no region is malformed, nothing is missing, and no event looks wrong.
+    InOrder,
+    /// There is no expectation, and an event looks wrong or a required field is missing.
+    Odd,
+    /// It cannot be read.
+    Broken,
+}
+
+impl Verdict {
+    /// The verdict in a word or two.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Passed => "passed",
+            Verdict::Failed => "failed",
+            Verdict::Excused => "allowed",
+            Verdict::InOrder => "in order",
+            Verdict::Odd => "looks wrong",
+            Verdict::Broken => "unreadable",
+        }
+    }
+
+    /// The verdict as a symbol.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Verdict::Passed | Verdict::Excused => "✓",
+            Verdict::InOrder => "·",
+            Verdict::Odd => "!",
+            Verdict::Failed | Verdict::Broken => "✗",
+        }
+    }
+}
+
+/// The verdict on the answer of the stable mode.
+fn judge(material: &Material) -> Verdict {
+    let run = material.run(&material.template, Mode::Stable);
+    let recording = Recording::new(&run, [material.output.as_str()]);
+    recording.map_or(Verdict::Broken, |recording| verdict_of(material, &recording))
+}
+
+fn verdict_of(material: &Material, recording: &Recording) -> Verdict {
+    match &material.expected {
+        Some(expected) if gives(recording, expected) => Verdict::Passed,
+        Some(_) if material.is_excused => Verdict::Excused,
+        None if !recording.is_in_order() || !recording.suspicious_events().is_empty() => Verdict::Odd,
+        None => Verdict::InOrder,
+        Some(_) => Verdict::Failed,
+    }
+}
+
+impl Session {
+    pub(super) fn judge_shown(&mut self) {
+        match self.library.reading {
+            // A large output is judged by its background task.
+            Some(_) => self.library.shown_verdict = None,
+            None => self.judged(judge(&self.library.material)),
+        }
+    }
+
+    /// Updates the verdict on the output that is shown.
+    fn judged(&mut self, verdict: Verdict) {
+        // The stable mode's answer is the same for all chunks; the reference's depends on them.
+        let shown = self.recording().filter(|recording| recording.mode() == Mode::Reference);
+        self.library.shown_verdict =
+            Some(shown.map_or(verdict, |recording| verdict_of(&self.library.material, recording)));
+        self.library.set_verdict(self.library.output, verdict);
+    }
+
+    /// The verdict on the answer that is shown. `None` if no message is expected.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.library.material.expected.as_ref()?;
+        self.library.shown_verdict
+    }
+
+    /// Whether the last event is not as expected; at the end, whether the message is not.
+    pub fn is_mismatch(&self) -> bool {
+        let Some(side) = self.side().filter(|_| self.library.material.expected.is_some()) else { return false };
+        match side.recording.has_ended(side.moment) {
+            true => matches!(self.verdict(), Some(Verdict::Failed | Verdict::Excused)),
+            false => {
+                let last = side.recording.last_event(side.moment);
+                last.is_some_and(|event| self.playback.wrong.binary_search(&event).is_ok())
+            }
+        }
+    }
+
+    /// Finds the events that are wrong or look wrong.
+    pub(super) fn judge_events(&mut self) {
+        self.playback.wrong = match (&self.library.material.expected, self.recording()) {
+            // An event that more text may correct is not wrong yet.
+            _ if self.library.is_partial() => Vec::new(),
+            (Some(_), _) if self.verdict() == Some(Verdict::Passed) => Vec::new(),
+            (Some(expected), Some(recording)) => recording.wrong_events(expected),
+            (None, Some(recording)) => recording.suspicious_events(),
+            (_, None) => Vec::new(),
+        };
+    }
+
+    pub fn has_failed(&self, output: usize) -> bool {
+        matches!(self.library.verdicts.get(output), Some(Some(Verdict::Failed | Verdict::Odd | Verdict::Broken)))
+    }
+
+    /// Whether outputs of a list are still to be judged.
+    pub(super) fn has_unjudged(&self) -> bool {
+        self.library.names().len() > 1 && self.library.verdicts.contains(&None)
+    }
+
+    /// Judges one output that was not judged yet; returns which.
+    pub(super) fn judge_one(&mut self) -> Option<usize> {
+        if !self.has_unjudged() {
+            return None;
+        }
+        let output = self.library.verdicts.iter().position(Option::is_none)?;
+        let verdict = self.library.outputs.material(output).map_or(Verdict::Broken, |material| judge(&material));
+        self.library.set_verdict(output, verdict);
+        Some(output)
+    }
 }

@@ -1,10 +1,14 @@
-//! Searches the output, the events and the template for a text, or for a pattern between slashes.
+//! Finds places in the replay and goes there: matches of a text or a pattern, events that are wrong, differences of two
+//! sides, problems, and the cut that changes the reference's answer.
 
 use super::Session;
-use crate::replay::{Kind, Recording, quoted, shown};
+use super::recording::{Showing, Verdict};
+use crate::replay::{Chunking, CutSearch, CutSearchResult, Kind, Recording, problem_in_words, quoted, shown};
+use backchat_parser::parser;
 use backchat_parser::pattern::Pattern;
 use std::fmt;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 #[derive(Debug)]
 pub struct Search {
@@ -217,6 +221,159 @@ fn in_words(recording: &Recording, event: usize) -> Option<String> {
     let seen = recording.event(event).filter(|seen| seen.kind != Kind::Chunk)?;
     let value = seen.value.map(|_| shown(recording, event..event + 1)).unwrap_or_default();
     Some(format!("{} {} {value}", seen.kind.short(), recording.field_name(seen.field)))
+}
+
+/// Differences, wrong events and problems.
+impl Session {
+    /// Moves to the next point of interest: for one side, the next wrong event; for two, their first difference, and
+    /// from there to their end, where the messages show the result.
+    pub fn show_next_difference(&mut self) {
+        let has_parted = self.playback.difference.zip(self.side()).is_some_and(|(difference, side)| {
+            side.moment >= difference.first && !side.recording.has_ended(side.moment)
+        });
+        if has_parted {
+            self.set_moment(|recording, _| recording.end());
+            self.say("the end of both sides; x goes back to their first difference");
+        } else {
+            self.show_difference();
+        }
+    }
+
+    /// Moves to the first difference of the two sides, or to the next event that is not as expected.
+    pub fn show_difference(&mut self) {
+        if self.playback.sides.len() < 2 {
+            return self.show_wrong();
+        }
+        let Some(difference) = self.playback.difference else {
+            if !self.playback.wrong.is_empty() {
+                return self.show_wrong();
+            }
+            return self.say("the two sides agree from start to end");
+        };
+        self.set_moment(|_, _| difference.first);
+        if let Some(other) = self.playback.sides.get_mut(1) {
+            other.moment = difference.second;
+        }
+        self.notice = Some(match self.recording().map(Recording::row_count) {
+            Some(rows) if difference.row < rows => {
+                let event = self.recording().map_or(0, |recording| recording.row(difference.row).start);
+                format!("the two sides first differ at event {}", self.event_number(event))
+            }
+            _ => "the two sides first differ at the end".to_owned(),
+        });
+    }
+
+    /// Moves to the next event that is wrong or looks wrong, wrapping around.
+    fn show_wrong(&mut self) {
+        let Some(side) = self.side() else { return };
+        let next =
+            self.playback.wrong.iter().find(|event| **event >= side.moment.event).or(self.playback.wrong.first());
+        if let Some(event) = next.copied() {
+            self.set_moment(|recording, _| recording.moment_of_event(event));
+            let left = self.recording().and_then(|recording| recording.leftover(event)).map(quoted);
+            let looks = match (self.library.material.expected.is_some(), left) {
+                (true, _) => "is not as expected".to_owned(),
+                (false, None) => "looks wrong".to_owned(),
+                (false, Some(mark)) => format!("looks wrong: {mark} is left in its text"),
+            };
+            self.say(format!("event {} {looks}", self.event_number(event)));
+        } else if self.verdict() == Some(Verdict::Failed) {
+            self.set_moment(|recording, _| recording.end());
+            self.say("every event is as expected, but an expected one is missing");
+        } else {
+            self.say(match self.verdict() {
+                Some(_) => "the message is as expected",
+                None => "no event looks wrong; there is no expected message",
+            });
+        }
+    }
+
+    /// Sets the notice of an opened output: whether it has a problem.
+    pub(super) fn set_verdict_notice(&mut self) {
+        let verdict = self.verdict();
+        let (mark, one, several) = match verdict {
+            Some(Verdict::Failed) => ("✗", "is not as expected", "are not as expected"),
+            Some(Verdict::Excused) => {
+                ("·", "is not as expected, which is allowed", "are not as expected, which is allowed")
+            }
+            _ => ("!", "looks wrong", "look wrong"),
+        };
+        self.notice = match self.playback.wrong.len() {
+            0 if verdict == Some(Verdict::Failed) => Some("✗ not as expected: x shows where".to_owned()),
+            0 => None,
+            1 => Some(format!("{mark} 1 event {one}: x goes there")),
+            count => Some(format!("{mark} {count} events {several}: x goes to the first")),
+        };
+    }
+
+    /// Goes to the next problem of the output, wrapping around.
+    pub fn show_problem(&mut self) {
+        let Some(side) = self.side() else { return };
+        let (recording, moment) = (&side.recording, side.moment);
+        let place = |problem: &parser::Problem| {
+            let end = recording.problem_span(problem).end.max(recording.output_start());
+            recording.moment_at(end).min(recording.end())
+        };
+        let problems: Vec<_> =
+            recording.problems().iter().map(|problem| (place(problem), problem_in_words(problem))).collect();
+        let next = problems.iter().find(|(place, _)| *place > moment).or(problems.first()).cloned();
+        let Some((place, words)) = next else {
+            return self.say("nothing went wrong in this output");
+        };
+        self.set_moment(|_: &Recording, _| place);
+        self.say(words);
+    }
+}
+
+/// How long the search may block the screen.
+const PATIENCE: Duration = Duration::from_millis(40);
+
+impl Session {
+    /// Starts to search for the cut that changes the reference's answer.
+    pub fn start_cut_search(&mut self) {
+        if self.library.percent_read().is_some() && self.awaits_more() {
+            return;
+        }
+        let material = &self.library.material;
+        let Some(recording) = self.recording() else { return };
+        self.playback.cut_search = Some((CutSearch::new(recording, material.tools.clone()), Instant::now()));
+    }
+
+    /// Continues the search for a while; true if the screen changes.
+    pub fn continue_cut_search(&mut self, now: Instant) -> bool {
+        let Some((search, _)) = &mut self.playback.cut_search else { return false };
+        let deadline = now + PATIENCE;
+        let found = loop {
+            if let Some(found) = search.step() {
+                break found;
+            }
+            if Instant::now() >= deadline {
+                return true;
+            }
+        };
+        self.playback.cut_search = None;
+        match found {
+            CutSearchResult::Cuts(cuts) => self.show_cuts(&cuts),
+            CutSearchResult::Nothing { tried, possible } if tried == possible => {
+                self.say(format!("no cut changes the reference's answer: all {possible} and one character at a time"));
+            }
+            CutSearchResult::Nothing { tried, possible } => {
+                self.say(format!("none of the {tried} likeliest cuts of {possible} changes the reference's answer"));
+            }
+        }
+        true
+    }
+
+    /// Cuts the output where the reference's answer changes, and goes to the first cut.
+    fn show_cuts(&mut self, cuts: &[usize]) {
+        let Some(recording) = self.recording() else { return };
+        self.playback.chunking = Chunking::at(cuts.iter().map(|cut| recording.characters_before(*cut)));
+        self.playback.showing = Showing::Modes;
+        self.record();
+        let first = cuts.first().copied().unwrap_or(0);
+        self.set_moment(|recording, _| recording.moment_at(first));
+        self.say(format!("{}: transformers gives another answer for this output", self.playback.chunking));
+    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub fn run(app: &mut App) -> io::Result<Option<i32>> {
 }
 
 fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Option<i32>> {
-    let mut files = Stamps::read(app.session.files());
+    let mut files = Stamps::read(app.session.library.files());
     let mut beat = Instant::now();
     let mut is_dirty = true;
     loop {
@@ -56,7 +56,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
         is_dirty |= term.handle(signals)?;
         if beat.elapsed() >= BEAT {
             beat = Instant::now();
-            let seen = Stamps::read(app.session.files());
+            let seen = Stamps::read(app.session.library.files());
             if seen != files {
                 let same_output = seen.is_of_the_same_files(&files);
                 files = seen;

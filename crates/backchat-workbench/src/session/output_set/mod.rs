@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 use self::operations::is_recorded;
-use super::outputs::{Conversation, Derived};
+use super::{Conversation, Derived};
 use crate::check::fixture::{self, Broken, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::{fixture_files, holds_cases};
 use crate::input::{self, Piped, Problem};

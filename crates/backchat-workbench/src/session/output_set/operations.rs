@@ -7,10 +7,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::Showing;
 use super::super::findings::repairs;
-use super::super::outputs::{
-    Conversation, Derived, Finding, Material, OtherTemplate, Outputs, Proof, ProofTask, RepairTask, View,
+use super::super::{
+    Conversation, Derived, Finding, Material, OtherTemplate, Outputs, Proof, ProofTask, RepairTask, Showing, View,
 };
 use super::{Followed, OutputSet, OutputSource, Request, no_output, problem};
 use crate::check::Reading;

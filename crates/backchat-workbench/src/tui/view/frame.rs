@@ -49,10 +49,11 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     }
     let theme = app.layout.theme;
     let mut now = badges(app);
-    let name = app.session.library.name();
-    let list = match app.session.library.names().len() {
+    let library = &app.session.library;
+    let name = library.names().get(library.output).map_or("", String::as_str);
+    let list = match library.names().len() {
         0 | 1 => String::new(),
-        count => format!(" {}/{count}", app.session.library.output + 1),
+        count => format!(" {}/{count}", library.output + 1),
     };
     let how = match app.session.playback.showing {
         Showing::One(mode) => mode_name(mode).to_owned(),

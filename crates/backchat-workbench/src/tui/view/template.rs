@@ -25,9 +25,9 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let side = app.session.side();
     let acted = side.and_then(|side| acting(&side.recording, side.recording.last_event(side.moment)?));
     let (index, keys) = acted.unzip();
-    let acting = index.zip(side).map(|(index, side)| root.key(side.recording.field_name(index)));
-    let field = acting.as_ref().and_then(at);
-    let acted = acting.iter().flat_map(|field| keys.unwrap_or_default().iter().map(|key| field.key(key)));
+    let acted_on = index.zip(side).map(|(index, side)| root.key(side.recording.field_name(index)));
+    let field = acted_on.as_ref().and_then(at);
+    let acted = acted_on.iter().flat_map(|field| keys.unwrap_or_default().iter().map(|key| field.key(key)));
     let acted: Vec<Range<usize>> = acted.filter_map(|path| at(&path)).collect();
     let waiting: Vec<Range<usize>> = waiting(app).iter().filter_map(at).collect();
 
