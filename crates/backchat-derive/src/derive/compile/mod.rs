@@ -135,7 +135,9 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
         Some(calls) if reasoning.calls_close => {
             let calls = format!("(?={})", calls::opening(wire, calls, choices));
             let patterns = [calls].into_iter().chain(closes.iter().map(|close| escape(close)));
-            Delimiter::Pattern(any_of(patterns)).write(&mut field, "close");
+            // Any other stop, which reasoning may contain, closes it only at the end of the text.
+            let stops = wire.stops.iter().filter(|stop| !closes.contains(stop)).map(|stop| at_end(wire, stop));
+            Delimiter::Pattern(any_of(patterns.chain(stops))).write(&mut field, "close");
         }
         _ => Delimiter::Literals(closes).write(&mut field, "close"),
     }
