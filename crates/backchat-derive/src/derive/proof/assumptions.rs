@@ -186,9 +186,9 @@ fn other_than(given: Option<&Value>) -> Vec<Value> {
     match given {
         Some(Value::Number(_)) => vec![7.into()],
         Some(Value::Bool(value)) => vec![(!value).into()],
-        Some(Value::String(_)) => vec!["Amber".into()],
+        Some(Value::String(_)) => vec!["Amber Lee".into()],
         Some(_) => Vec::new(),
-        None => vec!["Amber".into(), 7.into()],
+        None => vec!["Amber Lee".into(), 7.into()],
     }
 }
 
