@@ -42,7 +42,12 @@ impl Plan<'_> {
             // White space after a call belongs to its close or to the next separator.
             let parted = self.cut.separator.starts_with(char::is_whitespace) && !separator.is_empty();
             let trailing = if self.cut.close.ends_with(char::is_whitespace) || parted { "\\s*" } else { "" };
-            let after_close = if close.is_empty() { String::new() } else { format!("(?<={close}{trailing})") };
+            // A mark that begins every call but the first also begins the first one after content.
+            let is_begin = own.is_empty() && section.is_empty() && self.is_mark(separator);
+            let after_close = match close.is_empty() || is_begin {
+                true => String::new(),
+                false => format!("(?<={close}{trailing})"),
+            };
             let separator = match self.cut.separator.as_str() {
                 "" => String::new(),
                 text if own.is_empty() => escape(text),
