@@ -207,12 +207,7 @@ impl Plan<'_> {
             false => String::new(),
             true => format!("(?=.*?{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
         };
-        let own = format!("{}{}", self.cut.section, self.cut.open);
-        let guard = match &body.arguments {
-            _ if self.is_mark(&own) || left_out.is_some() => String::new(),
-            Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
-            _ => "(?=\\s*[{\"])".to_owned(),
-        };
+        let guard = self.guard(&self.cut.section, ANY_ARGUMENTS);
         let channel = Channels::find(self.wire).map_or_else(String::new, |channels| channels.before_name());
         Delimiter::Pattern(format!("{channel}{open}{head}{late}{guard}")).write(&mut field, "open");
         self.close(&mut field, &around.tail, around.close);
@@ -221,6 +216,17 @@ impl Plan<'_> {
         let id = groups.has_id.then_some("{id}");
         field.insert("transform", shape(id, "{name}", "{content}"));
         field
+    }
+
+    /// Looks ahead for the first character of arguments if the text before a call and its opening have no mark.
+    fn guard(&self, before: &str, first: &str) -> String {
+        match &self.calls.body.arguments {
+            _ if self.calls.body.left_out.is_some() || self.is_mark(&format!("{before}{}", self.cut.open)) => {
+                String::new()
+            }
+            Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
+            _ => format!("(?=\\s*{first})"),
+        }
     }
 
     /// The text that a call without arguments leaves out is optional if the rest of the call follows.
@@ -252,6 +258,9 @@ impl Plan<'_> {
         AroundArguments { head_end, follows, tail: optional + &text(rest), close }
     }
 }
+
+/// The first character of arguments: an object, or JSON text, which some models write.
+const ANY_ARGUMENTS: &str = "[{\"]";
 
 /// What is written around the arguments of a call.
 struct AroundArguments<'c> {

@@ -3,9 +3,9 @@
 use super::super::choices::Guard;
 use super::super::close_pattern;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
-use super::Plan;
+use super::{ANY_ARGUMENTS, Plan};
 use crate::wire::marks;
-use crate::wire::structure::{CallPart, Place};
+use crate::wire::structure::{Arguments, CallPart, Place};
 use backchat_core::json::Object;
 
 impl Plan<'_> {
@@ -121,7 +121,13 @@ impl Plan<'_> {
     }
 
     fn calls_follow(&self) -> Option<String> {
-        self.calls.several.then(|| self.next()).filter(|next| !next.trim().is_empty())
+        let next = self.calls.several.then(|| self.next()).filter(|next| !next.trim().is_empty())?;
+        // An argument may hold text or objects that look like the beginning of a call.
+        let is_named_in_object = self.calls.body.object.as_ref().is_some_and(|object| object.name.is_some());
+        let first = if self.calls.body.arguments == Arguments::Json { "\\{" } else { ANY_ARGUMENTS };
+        let guard = if is_named_in_object { String::new() } else { self.guard(&self.cut.separator, first) };
+        let head = next.strip_suffix("\\s*").filter(|_| guard.starts_with("(?=\\s*")).unwrap_or(&next);
+        Some(format!("{head}{guard}"))
     }
 
     /// The texts that can follow a call after any white space, as patterns.
