@@ -115,7 +115,10 @@ const PLAIN_THOUGHT: &str = "That is easy.";
 /// Prose, and what it tests.
 const TEXTS: [(&str, &str); 7] = [
     ("paragraphs", "First paragraph.\n\nBy train:\n- one; two, three\n- `four` (five)\n\n1. Buy a ticket.\n2. Get on."),
-    ("code", "Use this:\n\n```python\ndef far(km):\n    return [km] if km > 50 else {\"near\": km}\n```\n\nDone."),
+    (
+        "code",
+        "Use this:\n\n```python\ndef far(km):\n    return [km] if km > 50 else {\"near\": km}\nfar(43)\nprint(far(51))\n```\n\nDone.",
+    ),
     ("signs", "If a < b and c > d: {x}, {\"k\": [1, 2]} and <b>bold</b> hold = 1 | see f(g), h(i, j=2); done?!"),
     ("JSON", "{\"distance\": 43, \"unit\": [\"km\"]}"),
     ("an object with a name", "{\"name\": \"Brzeg\", \"size\": 3}"),
@@ -138,7 +141,7 @@ const ARGUMENTS: [(&str, &str, &str); 19] = [
     (
         "an object",
         "get_route",
-        r#"{"city": "Ghent", "options": {"mode": "fast", "deep": {"max": 12, "on": false, "list": [1, 2.5, "s"]}}}"#,
+        r#"{"city": "Ghent", "options": {"mode": "fast", "deep": {"max": 12, "on": false, "list": [1, 2.5, "s"]}, "via": [{"at": "Lier", "km": 9}, {"at": "Aalst"}]}}"#,
     ),
     ("an empty object", "get_route", r#"{"options": {}, "city": "Ghent"}"#),
     ("numbers as text", "store_entry", r#"{"title": "42", "zip": "00420", "note": "1.50"}"#),
