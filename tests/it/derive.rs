@@ -58,6 +58,7 @@ fn peculiar_wire_formats() {
         ("array_in_a_fence", Status::Proved),
         ("name_closes_the_call", Status::Proved),
         ("name_around_the_arguments", Status::Proved),
+        ("name_is_the_tag", Status::Proved),
         ("object_in_parentheses", Status::Proved),
         ("calls_are_refused", Status::Proved),
         ("prompt_says_more", Status::Proved),

@@ -5,6 +5,7 @@ use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::{Groups, Plan, json_text};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Pairs};
+use backchat_core::push_new;
 use backchat_core::text::{self, slice};
 
 impl Plan<'_> {
@@ -180,10 +181,12 @@ impl Plan<'_> {
                     let space = |free: bool| if free { "\\s*" } else { "" };
                     out.push_str(&format!("{}{}{}", space(before), self.text(text), space(after)));
                 }
-                CallPart::Name if groups.bare => out.push_str(&format!("{}{word}+", self.no_content())),
                 CallPart::Name => {
-                    groups.has_name = true;
-                    out.push_str(&format!("{}(?P<name>{word}+)", self.no_content()));
+                    let before = pieces.get(..at).unwrap_or_default();
+                    let others = format!("{}{}", self.no_content(), self.no_marker(before, next));
+                    let name = if groups.bare { format!("{word}+") } else { format!("(?P<name>{word}+)") };
+                    groups.has_name |= !groups.bare;
+                    out.push_str(&format!("{others}{name}"));
                 }
                 CallPart::NameAgain => out.push_str(&format!("{word}+")),
                 CallPart::Counter(_) => out.push_str("\\d+"),
@@ -228,6 +231,31 @@ impl Plan<'_> {
             Some(word) if !own.trim().is_empty() => format!("(?!{}(?![\\w.-]))", escape(word)),
             _ => String::new(),
         }
+    }
+
+    /// Looks ahead that the text from the name on does not complete a marker that opens something else: if only a bracket
+    /// comes before the name, `<think>` looks like a call.
+    fn no_marker(&self, before: &[CallPart], next: &str) -> String {
+        let Some(texts) = before.iter().map(CallPart::text).collect::<Option<String>>() else { return String::new() };
+        let lead = format!("{}{texts}", self.cut.open);
+        let (lead, next) = (lead.trim(), next.trim());
+        if lead.is_empty() || next.is_empty() {
+            return String::new();
+        }
+        let reasoning = self.wire.reasoning.iter().map(|reasoning| reasoning.open.as_str());
+        let content = &self.wire.content;
+        let contents = [Some(&content.open), content.after_reasoning.as_ref().map(|(open, _)| open)];
+        let contents = contents.into_iter().flatten().map(String::as_str);
+        let markers = reasoning.chain(contents).chain([self.cut.section.as_str()]);
+        let mut others: Vec<String> = Vec::new();
+        for rest in markers.filter_map(|marker| marker.trim().strip_prefix(lead)) {
+            let end = rest.trim_start_matches(|c: char| text::is_word(c) || ".-".contains(c));
+            let is_name = !end.is_empty() && end.len() < rest.len();
+            if is_name && (end.starts_with(next) || next.starts_with(end)) {
+                push_new(&mut others, escape(rest));
+            }
+        }
+        if others.is_empty() { String::new() } else { format!("(?!{})", others.join("|")) }
     }
 
     /// The beginning of the next call, after the end of the one before.
