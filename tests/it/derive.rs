@@ -59,6 +59,7 @@ fn peculiar_wire_formats() {
         ("name_closes_the_call", Status::Proved),
         ("name_around_the_arguments", Status::Proved),
         ("name_is_the_tag", Status::Proved),
+        ("names_and_keys_are_tags", Status::Proved),
         ("object_in_parentheses", Status::Proved),
         ("calls_are_refused", Status::Proved),
         ("prompt_says_more", Status::Proved),

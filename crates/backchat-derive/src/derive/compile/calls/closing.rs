@@ -5,7 +5,7 @@ use super::super::close_pattern;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
 use super::{ANY_ARGUMENTS, Plan};
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, CallPart, Place};
+use crate::wire::structure::{Arguments, CallPart, KEY_AGAIN, Place};
 use backchat_core::json::Object;
 
 impl Plan<'_> {
@@ -78,11 +78,30 @@ impl Plan<'_> {
         let (Some(pairs), Guard::Behind) = (self.wire.pairs(), self.choices.guard) else { return String::new() };
         let close = pairs.cut.close.trim();
         let head = self.calls.body.head.last().and_then(CallPart::text).unwrap_or_default().trim();
-        let is_mark = self.is_mark(close) && !pairs.key_again;
-        if !is_mark || head.is_empty() || pairs.braces.is_some() {
+        if head.is_empty() || pairs.braces.is_some() {
+            return String::new();
+        }
+        if let Some((_, end)) = pairs.cut.close.rsplit_once(KEY_AGAIN) {
+            return self.after_tags(&format!("{end}{}", pairs.cut.section_close));
+        }
+        if !self.is_mark(close) {
             return String::new();
         }
         format!("(?<=(?:{}|{})\\s*)", escape(close), escape(head))
+    }
+
+    /// Looks behind for the end of a tag: `end` after the last argument, or the end of the head. What closes the call
+    /// looks like what closes an argument, but a value comes before the latter.
+    fn after_tags(&self, end: &str) -> String {
+        let head = self.calls.body.head.last().and_then(CallPart::text).unwrap_or_default();
+        if end.trim().is_empty() {
+            return String::new();
+        }
+        let ends = [end, head].map(|text| match self.choices.exact_space {
+            true => escape(text),
+            false => format!("{}\\s*", escape(text.trim())),
+        });
+        format!("(?<={})", any_of(ends))
     }
 
     /// Whether white space next to the body is part of it.

@@ -80,7 +80,11 @@ impl Plan<'_> {
             false => {
                 let later = if self.calls.several && separator.is_empty() {
                     let close = self.end_of_call();
-                    if close.is_empty() { String::new() } else { format!("|(?<={close}\\s*)") }
+                    match close.as_str() {
+                        "" => String::new(),
+                        close if self.is_bare_tag() => format!("|(?<={close}\\s*){}", self.after_section()),
+                        close => format!("|(?<={close}\\s*)"),
+                    }
                 } else {
                     String::new()
                 };
@@ -89,10 +93,15 @@ impl Plan<'_> {
         }
     }
 
-    /// Looks behind for the section's mark without its end in between.
+    /// Looks behind for the section's mark if the choice is to require it.
     fn inside_section(&self) -> String {
+        if self.choices.inside_section { self.after_section() } else { String::new() }
+    }
+
+    /// Looks behind for the section's mark without its end in between.
+    fn after_section(&self) -> String {
         let section = self.cut.section.trim();
-        if !self.choices.inside_section || section.is_empty() {
+        if section.is_empty() {
             return String::new();
         }
         // Punctuation opens a section only if a call follows.
@@ -157,7 +166,7 @@ impl Plan<'_> {
                 None => follows,
             };
             // Without a mark before it, a name is a word.
-            let is_weak = !self.is_mark(&self.cut.section) && !self.is_mark(&self.cut.open);
+            let is_weak = !self.is_mark(&self.cut.open) && (!self.is_mark(&self.cut.section) || self.is_bare_tag());
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
             } else {
@@ -221,6 +230,14 @@ impl Plan<'_> {
             }
             _ => word,
         }
+    }
+
+    /// Whether only the bracket of a tag comes before the name of a later call, and arguments are such tags, too: then a
+    /// closing tag must not look like an opening, and only the section tells a call from markup in prose.
+    fn is_bare_tag(&self) -> bool {
+        let open = self.cut.open.trim();
+        let has_tags = self.wire.pairs().is_some_and(|pairs| pairs.key_again);
+        has_tags && self.calls.several && !open.is_empty() && open.chars().all(marks::is_opening)
     }
 
     /// Looks ahead that the word after the mark of a call does not open content instead.
