@@ -187,6 +187,106 @@ fn the_clock_can_be_fixed() {
 }
 
 #[test]
+fn strftime_gives_what_cpython_gives_on_linux() {
+    let dates = ["2026-01-04T05:06:07", "2026-11-20T08:00:00", "1999-12-31T23:59:59"];
+    let template = ChatTemplate::compile("{{ strftime_now(format) }}").unwrap();
+    // Written by `datetime.fromisoformat(date).strftime(format)` of CPython 3.13 and glibc 2.36.
+    for (format, texts) in [
+        (
+            "%a|%A|%b|%B|%h",
+            ["Sun|Sunday|Jan|January|Jan", "Fri|Friday|Nov|November|Nov", "Fri|Friday|Dec|December|Dec"],
+        ),
+        ("%c", ["Sun Jan  4 05:06:07 2026", "Fri Nov 20 08:00:00 2026", "Fri Dec 31 23:59:59 1999"]),
+        (
+            "%x|%X|%D|%F|%R|%T|%r",
+            [
+                "01/04/26|05:06:07|01/04/26|2026-01-04|05:06|05:06:07|05:06:07 AM",
+                "11/20/26|08:00:00|11/20/26|2026-11-20|08:00|08:00:00|08:00:00 AM",
+                "12/31/99|23:59:59|12/31/99|1999-12-31|23:59|23:59:59|11:59:59 PM",
+            ],
+        ),
+        ("%C|%y|%Y|%g|%G", ["20|26|2026|26|2026", "20|26|2026|26|2026", "19|99|1999|99|1999"]),
+        ("%d|%e|%j|%m", ["04| 4|004|01", "20|20|324|11", "31|31|365|12"]),
+        ("%H|%I|%k|%l|%M|%S|%p|%P", ["05|05| 5| 5|06|07|AM|am", "08|08| 8| 8|00|00|AM|am", "23|11|23|11|59|59|PM|pm"]),
+        ("%u|%w|%U|%V|%W", ["7|0|01|01|00", "5|5|46|47|46", "5|5|52|52|52"]),
+        ("%f|%z|%Z|%:z|", ["000000||||", "000000||||", "000000||||"]),
+        ("%n|%t|%%", ["\n|\t|%", "\n|\t|%", "\n|\t|%"]),
+        (
+            "%i|%o|%q|%v|%J|%K|%L|%N|%O|%Q|%E|%é|%",
+            [
+                "%i|%o|%q|%v|%J|%K|%L|%N|%O|%Q|%E|%é|%",
+                "%i|%o|%q|%v|%J|%K|%L|%N|%O|%Q|%E|%é|%",
+                "%i|%o|%q|%v|%J|%K|%L|%N|%O|%Q|%E|%é|%",
+            ],
+        ),
+        (
+            "%-d|%-e|%-H|%-I|%-j|%-l|%-m|%-M|%-S|%-U|%-y|%-a|%-f",
+            [
+                "4|4|5|5|4|5|1|6|7|1|26|Sun|%-f",
+                "20|20|8|8|324|8|11|0|0|46|26|Fri|%-f",
+                "31|31|23|11|365|11|12|59|59|52|99|Fri|%-f",
+            ],
+        ),
+        (
+            "%_d|%_H|%_I|%_j|%_m|%_U|%_y|%_a|%_f|%_Z",
+            [" 4| 5| 5|  4| 1| 1|26|Sun|%_f|", "20| 8| 8|324|11|46|26|Fri|%_f|", "31|23|11|365|12|52|99|Fri|%_f|"],
+        ),
+        (
+            "%0d|%0e|%0H|%0k|%0l|%0j|%0y|%0a|%0f|%0Z",
+            ["04|04|05|05|05|004|26|Sun|%0f|", "20|20|08|08|08|324|26|Fri|%0f|", "31|31|23|23|11|365|99|Fri|%0f|"],
+        ),
+        (
+            "%^a|%^A|%^b|%^c|%^d|%^p|%^P|%^Z|%^f|%^q",
+            [
+                "SUN|SUNDAY|JAN|SUN JAN  4 05:06:07 2026|04|AM|am||%^F|%^Q",
+                "FRI|FRIDAY|NOV|FRI NOV 20 08:00:00 2026|20|AM|am||%^F|%^Q",
+                "FRI|FRIDAY|DEC|FRI DEC 31 23:59:59 1999|31|PM|pm||%^F|%^Q",
+            ],
+        ),
+        (
+            "%#a|%#A|%#b|%#c|%#d|%#p|%#P|%#Z|%#f|%#q",
+            [
+                "SUN|SUNDAY|JAN|Sun Jan  4 05:06:07 2026|04|am|am||%#f|%#q",
+                "FRI|FRIDAY|NOV|Fri Nov 20 08:00:00 2026|20|am|am||%#f|%#q",
+                "FRI|FRIDAY|DEC|Fri Dec 31 23:59:59 1999|31|pm|pm||%#f|%#q",
+            ],
+        ),
+        (
+            "%Ec|%EC|%Ex|%EX|%Ey|%EY|%Ed|%Ea|%Ep|%EZ|%E%",
+            [
+                "Sun Jan  4 05:06:07 2026|20|01/04/26|05:06:07|26|2026|%Ed|%Ea|AM||%",
+                "Fri Nov 20 08:00:00 2026|20|11/20/26|08:00:00|26|2026|%Ed|%Ea|AM||%",
+                "Fri Dec 31 23:59:59 1999|19|12/31/99|23:59:59|99|1999|%Ed|%Ea|PM||%",
+            ],
+        ),
+        (
+            "%Od|%Oe|%OH|%OI|%Om|%OM|%OS|%Ou|%OU|%OV|%Ow|%OW|%Oy|%Ob|%Oc|%OY|%O%",
+            [
+                "04| 4|05|05|01|06|07|7|01|01|0|00|26|Jan|%Oc|%OY|%",
+                "20|20|08|08|11|00|00|5|46|47|5|46|26|Nov|%Oc|%OY|%",
+                "31|31|23|11|12|59|59|5|52|52|5|52|99|Dec|%Oc|%OY|%",
+            ],
+        ),
+        (
+            "%5d|%_5d|%-5d|%05e|%5e|%10A|%010A|%^10b|%12c|%3%|%5Q|%6Ed|%-6Ed|%3",
+            [
+                "00004|    4|    4|00004|    4|    Sunday|0000Sunday|       JAN|Sun Jan  4 05:06:07 2026|  %|  %5Q|  %6Ed| %-6Ed| %3",
+                "00020|   20|   20|00020|   20|    Friday|0000Friday|       NOV|Fri Nov 20 08:00:00 2026|  %|  %5Q|  %6Ed| %-6Ed| %3",
+                "00031|   31|   31|00031|   31|    Friday|0000Friday|       DEC|Fri Dec 31 23:59:59 1999|  %|  %5Q|  %6Ed| %-6Ed| %3",
+            ],
+        ),
+        ("100%%|%%d|%%%d|%-|%_^|50%", ["100%|%d|%04|%-|%_^|50%", "100%|%d|%20|%-|%_^|50%", "100%|%d|%31|%-|%_^|50%"]),
+    ] {
+        let mut context = json::Object::new();
+        context.insert("format", format.into());
+        for (date, text) in dates.into_iter().zip(texts) {
+            let options = RenderOptions::default().now(date.to_owned());
+            assert_eq!(template.render(&context, &options).unwrap().text, text, "{format} of {date}");
+        }
+    }
+}
+
+#[test]
 fn integers_of_any_length_and_numbers_beyond_json_keep_their_text() {
     let context =
         json::read(r#"{"n": 123456789012345678901234567890123456789012345678901234567890, "x": NaN, "y": -Infinity}"#)

@@ -9,6 +9,7 @@ use minijinja::value::{Object, ObjectRepr};
 use crate::builtins::table::Table;
 use crate::engine::limits;
 use crate::engine::run::Run;
+use crate::engine::strftime::strftime;
 use crate::values::arguments::{bind, integer, none, required, split};
 use crate::values::build;
 use crate::values::entries::{Entries, Key};
@@ -49,7 +50,7 @@ fn strftime_now(run: &Run, arguments: &[Value]) -> Result<Value> {
     if format.len() > limits::MAX_TIME_FORMAT {
         return Err(error(format!("strftime_now: a format of more than {} KiB", limits::MAX_TIME_FORMAT >> 10)));
     }
-    crate::engine::clock::strftime(run.now(), format).map(Value::from)
+    Ok(strftime(run.now(), format).into())
 }
 
 fn range(_: &Run, arguments: &[Value]) -> Result<Value> {

@@ -3,10 +3,7 @@
 
 use std::time::Duration;
 
-use jiff::civil::DateTime;
-use jiff::fmt::strtime::{BrokenDownTime, Config};
-
-use crate::values::{Result, error};
+use chrono::{Local, NaiveDate, NaiveDateTime};
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub use std::time::Instant;
@@ -14,8 +11,8 @@ pub use std::time::Instant;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub use web_time::Instant;
 
-pub(crate) fn local_now() -> DateTime {
-    jiff::Zoned::now().datetime()
+pub(crate) fn local_now() -> NaiveDateTime {
+    Local::now().naive_local()
 }
 
 /// Checks that a text is a time that [`RenderOptions::now`](crate::RenderOptions::now) accepts.
@@ -23,31 +20,30 @@ pub fn check_time(text: &str) -> std::result::Result<(), String> {
     parse(text).map(drop)
 }
 
-/// Reads a fixed time, such as `2026-11-20T08:00:00`.
-pub(crate) fn parse(text: &str) -> std::result::Result<DateTime, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a time such as 2026-11-20T08:00:00"))
+/// Reads a fixed time, such as `2026-11-20T08:00:00`. The time of day, its seconds and their fraction may be absent; an
+/// offset is accepted and ignored, as the time is the local one.
+pub(crate) fn parse(text: &str) -> std::result::Result<NaiveDateTime, String> {
+    read(text).ok_or_else(|| format!("'{text}' is not a time such as 2026-11-20T08:00:00"))
 }
 
-/// `datetime.strftime` of a time without a zone.
-pub(crate) fn strftime(now: DateTime, format: &str) -> Result<String> {
-    // The offset and name of the zone are empty.
-    let mut plain = String::new();
-    let mut chars = format.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '%' => match chars.next() {
-                Some('z' | 'Z') => {}
-                Some('%') | None => plain.push_str("%%"),
-                Some(directive) => plain.extend(['%', directive]),
-            },
-            c => plain.push(c),
-        }
-    }
-    let mut out = String::new();
-    BrokenDownTime::from(now)
-        .format_with_config(&Config::new().lenient(true), plain.as_str(), &mut jiff::fmt::StdFmtWrite(&mut out))
-        .map_err(|problem| error(format!("strftime_now: {problem}")))?;
-    Ok(out)
+fn read(text: &str) -> Option<NaiveDateTime> {
+    let (date, time) = text.split_once(['T', 't', ' ']).unwrap_or((text, "00:00"));
+    let (time, offset) = time.split_once(['+', '-']).unwrap_or((time, "00:00"));
+    let time = if time.len() == "08:00".len() { format!("{time}:00") } else { time.to_owned() };
+    let (time, fraction) = time.split_once('.').unwrap_or((&time, "0"));
+    let [year, month, day] = numbers("0000-00-00", date)?;
+    let [hour, minute, second] = numbers("00:00:00", time)?;
+    let [nanosecond] = numbers("000000000", &format!("{fraction:0<9}")).filter(|_| !fraction.is_empty())?;
+    let [_, _] = numbers("00:00", offset)?;
+    NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day)?.and_hms_nano_opt(hour, minute, second, nanosecond)
+}
+
+/// The numbers of a text with digits where the shape has zeros.
+fn numbers<const N: usize>(shape: &str, text: &str) -> Option<[u32; N]> {
+    let fits = |(like, byte): (u8, u8)| if like == b'0' { byte.is_ascii_digit() } else { byte == like };
+    let has_shape = text.len() == shape.len() && shape.bytes().zip(text.bytes()).all(fits);
+    let numbers = text.split(['-', ':']).map(|number| number.parse().ok());
+    has_shape.then(|| numbers.collect::<Option<Vec<u32>>>())??.try_into().ok()
 }
 
 /// A clock that starts at zero.
@@ -92,5 +88,46 @@ mod tests {
         let began = Instant::now();
         while began.elapsed() < asleep {}
         assert!(watch.elapsed() > Duration::ZERO);
+    }
+
+    #[test]
+    fn times_have_one_form_with_optional_parts() {
+        for (text, read) in [
+            ("2026-11-20T08:00:00", "2026-11-20T08:00:00"),
+            ("2026-11-20 08:00:00", "2026-11-20T08:00:00"),
+            ("2024-02-29t23:59", "2024-02-29T23:59:00"),
+            ("2026-11-20", "2026-11-20T00:00:00"),
+            ("2026-11-20T08:00:00.5", "2026-11-20T08:00:00.500"),
+            ("2026-11-20T08:00:00.123456789", "2026-11-20T08:00:00.123456789"),
+            ("2026-11-20T08:00:00.25+01:00", "2026-11-20T08:00:00.250"),
+            ("2026-11-20T08:00-05:30", "2026-11-20T08:00:00"),
+        ] {
+            assert_eq!(format!("{:?}", parse(text).unwrap()), read, "{text}");
+        }
+        for text in [
+            "",
+            "now",
+            "08:00",
+            "2026-1-4",
+            "2026-02-29",
+            "2026-13-01",
+            "+026-11-20",
+            "2026-11-20T",
+            " 2026-11-20",
+            "2026-11-20 ",
+            "2026-11-20T8:00",
+            "2026-11-20T08:+1",
+            "2026-11-20T24:00:00",
+            "2026-11-20T08:00:60",
+            "2026-11-20T08:00.5",
+            "2026-11-20T08:00:00.",
+            "2026-11-20T08:00:00.+5",
+            "2026-11-20T08:00:00.1234567890",
+            "2026-11-20T08:00:00Z",
+            "2026-11-20T08:00:00+1:00",
+            "2026-11-20é08:00:00",
+        ] {
+            assert!(parse(text).is_err(), "{text:?}");
+        }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) const STEPS: u64 = 5_000_000;
 pub(crate) const LEVELS: usize = if cfg!(debug_assertions) { 180 } else { 700 };
 /// Bytes of a render, and of any intermediate string.
 pub(crate) const MAX_TEXT: usize = 32 << 20;
-/// Bytes of a format of `strftime_now`, each of which may write a hundred.
+/// Bytes of a format of `strftime_now`, each of which may write 256.
 pub(crate) const MAX_TIME_FORMAT: usize = 1 << 16;
 /// Namespaces that one render may create.
 pub(crate) const MAX_NAMESPACES: usize = 100_000;

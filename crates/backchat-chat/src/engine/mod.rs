@@ -8,3 +8,4 @@ pub(crate) mod limits;
 pub(crate) mod program;
 pub(crate) mod read_recorder;
 pub(crate) mod run;
+pub(crate) mod strftime;

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use jiff::civil::DateTime;
+use chrono::NaiveDateTime;
 
 use super::clock;
 use super::limits::MAX_NAMESPACES;
@@ -13,7 +13,7 @@ use crate::values::{Result, error};
 
 #[derive(Debug)]
 pub(crate) struct Run {
-    now: Option<DateTime>,
+    now: Option<NaiveDateTime>,
     /// Whether what is printed is escaped, as inside an `autoescape` block.
     pub(crate) escapes: Cell<bool>,
     /// The message of `raise_exception`.
@@ -25,12 +25,12 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(now: Option<DateTime>, watch: bool, traces: bool) -> Self {
+    pub(crate) fn new(now: Option<NaiveDateTime>, watch: bool, traces: bool) -> Self {
         let (escapes, raised, namespaces) = Default::default();
         Self { now, escapes, raised, namespaces, recorder: watch.then(Arc::default), traces }
     }
 
-    pub(crate) fn now(&self) -> DateTime {
+    pub(crate) fn now(&self) -> NaiveDateTime {
         self.now.unwrap_or_else(clock::local_now)
     }
 
