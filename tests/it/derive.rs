@@ -88,6 +88,8 @@ fn peculiar_wire_formats() {
         ("answer_closed_after_thoughts", Status::Proved),
         ("thoughts_under_two_keys", Status::Proved),
         ("arguments_as_a_string", Status::Proved),
+        ("header_of_each_call", Status::Proved),
+        ("labels_of_an_agent", Status::Proved),
         ("arguments_of_a_url", Status::Partial),
         ("signs_lead_the_words", Status::Proved),
         ("brackets_touch_the_words", Status::Proved),
