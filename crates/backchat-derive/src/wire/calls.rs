@@ -221,7 +221,10 @@ impl Finder<'_, '_> {
         // If every call follows reasoning, even empty reasoning, the close of reasoning is not a mark of the calls.
         let close = self.around.thought.map_or("", |thought| thought.close.as_str());
         let (mark, space) = (close.trim(), slice(close, close.trim_end().len()..));
-        if let Some(at) = pre.rfind(mark).filter(|_| !mark.is_empty()) {
+        // A longer mark that begins with it, such as a fence with a language, is another one.
+        let is_whole = |at: &usize| self.turns.segmentation.shared_start(slice(&pre, *at..), mark) == mark;
+        let last = pre.rmatch_indices(mark).map(|(at, _)| at).find(is_whole);
+        if let Some(at) = last.filter(|_| !mark.is_empty()) {
             pre.drain(..at + mark.len());
             pre = pre.strip_prefix(space).unwrap_or(&pre).to_owned();
         }

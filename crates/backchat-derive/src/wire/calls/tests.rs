@@ -212,3 +212,20 @@ fn marks_around_only_some_calls_of_a_conversation_belong_to_a_section() {
     assert_eq!(of(&later), ["", "<call>", "</call>", "</calls>"]);
     assert_eq!(of(&format!("<calls>{call}")), ["", "<calls><call>", "</call>", ""]);
 }
+
+#[test]
+fn only_a_whole_mark_before_calls_closes_reasoning() {
+    let fence = |open: &str, close: &str| {
+        let answer = format!(
+            "{{% if m.thinking %}}{open}{{{{ m.thinking }}}}{close}{{% endif %}}{{{{ m.content }}}}\
+             {{% for c in (m.tool_calls or [])[:1] %}}~~~run\n{{{{ c.function | tojson }}}}\n~~~{{% endfor %}}"
+        );
+        let source = super::super::support::chat_template(&answer);
+        let template = backchat_chat::ChatTemplate::compile(&source).unwrap();
+        let wire = crate::wire::Wire::find(&template, &backchat_core::json::Object::new(), None).unwrap();
+        structure_of(&wire).calls.as_ref().unwrap().cuts[0].open.clone()
+    };
+    for (open, close) in [("<think>", "</think>"), ("~~~why\n", "\n~~~\n")] {
+        assert_eq!(fence(open, close), "~~~run\n", "{open}");
+    }
+}
