@@ -57,6 +57,8 @@ fn peculiar_wire_formats() {
         ("array_in_an_object", Status::Proved),
         ("array_in_a_fence", Status::Proved),
         ("fences_of_two_languages", Status::Proved),
+        ("labels_of_answers_and_steps", Status::Proved),
+        ("label_beside_calls", Status::Proved),
         ("name_closes_the_call", Status::Proved),
         ("name_around_the_arguments", Status::Proved),
         ("name_is_the_tag", Status::Proved),

@@ -111,7 +111,8 @@ impl<'t> Inference<'_, 't> {
         if self.lacks_open(&content) {
             content.open.clear();
         }
-        content.labels = self.labels(&prompts, &content, reasoning.as_ref());
+        content.labels =
+            self.labels(&prompts, &content, reasoning.as_ref(), calls.as_ref().map(|calls| (&called, calls)));
         let stops = self.stops(&called, &end, calls.as_ref());
         if let Some(calls) = &mut calls {
             move_separator_to_openings(&mut prompts, calls, &mut content);
@@ -287,22 +288,37 @@ impl<'t> Inference<'_, 't> {
         !open.is_empty() && plain.is_some_and(|trace| trace.shows(SlotKind::Content) && !trace.lead().contains(open))
     }
 
-    /// Texts that begin a plain turn after some histories, under some settings or with tools, and that no prompt writes.
-    fn labels(&self, prompts: &[Prompt], content: &Content, reasoning: Option<&Reasoning>) -> Vec<String> {
+    /// Texts that begin a plain turn after some histories, under some settings or with tools, or content before calls, and
+    /// that no prompt writes.
+    fn labels(
+        &self,
+        prompts: &[Prompt],
+        content: &Content,
+        reasoning: Option<&Reasoning>,
+        called: Option<(&Prober<'t>, &Calls)>,
+    ) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         if !content.open.trim().is_empty() {
             return found;
         }
         let marks: Vec<&str> = reasoning.iter().flat_map(|found| [found.open.trim(), found.close.trim()]).collect();
+        let is_label = |label: &String| !marks.iter().any(|mark| !mark.is_empty() && label.contains(mark));
         for prober in [&self.plain, &self.offering] {
             for (after, setting) in
                 History::ALL.iter().flat_map(|after| self.usage.settings.iter().map(move |setting| (*after, setting)))
             {
                 let label = self.turns(prober).own_lead(after, &shapes::content(), setting, prompts);
-                let label = label.filter(|label| {
-                    !found.contains(label) && !marks.iter().any(|mark| !mark.is_empty() && label.contains(mark))
-                });
-                found.extend(label);
+                if let Some(label) = label.filter(is_label) {
+                    push_new(&mut found, label);
+                }
+            }
+        }
+        if let Some((prober, calls)) = called.filter(|_| content.place == Place::Before) {
+            let beside = Answer { calls: shapes::calls_with(1, calls.ids_hold_names), ..shapes::content() };
+            let label = self.turns(prober).own_lead(History::User, &beside, &calls.setting, prompts);
+            // Distinctive marks are those of content next to calls.
+            if let Some(label) = label.filter(|label| is_label(label) && !self.segmentation.is_distinctive(label)) {
+                push_new(&mut found, label);
             }
         }
         found
@@ -337,7 +353,10 @@ impl<'t> Inference<'_, 't> {
                     // Its usual marks surround content only after reasoning.
                     let around = (std::mem::take(&mut content.open), std::mem::take(&mut content.close));
                     content.after_reasoning = Some(around);
-                } else if open != content.open.trim() && self.segmentation.is_distinctive(open) {
+                } else if open != content.open.trim()
+                    // If content always has an opening, even a label of plain words is one.
+                    && (self.segmentation.is_distinctive(open) || !content.open.trim().is_empty())
+                {
                     content.beside_calls = Some((open.to_owned(), close.map_or_else(String::new, str::to_owned)));
                 }
                 Place::Before

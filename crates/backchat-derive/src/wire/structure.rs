@@ -153,7 +153,7 @@ pub struct Content {
     pub join: Option<String>,
     /// Whether it is written as a JSON string. Its quotes are not part of `open` and `close`.
     pub is_json: bool,
-    /// Texts that open it only after some histories or under some settings, and that prose may contain.
+    /// Texts that open it only after some histories, under some settings or next to calls, and that prose may contain.
     pub labels: Vec<String>,
     pub place: Place,
 }

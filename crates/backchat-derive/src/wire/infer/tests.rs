@@ -202,6 +202,25 @@ fn content_may_have_other_marks_next_to_calls() {
 }
 
 #[test]
+fn content_may_have_a_label_of_its_own_next_to_calls() {
+    let content = |label: &str| {
+        wire(&format!(
+            "{{% if m.tool_calls %}}{{% if m.content %}}Step: {{{{ m.content }}}}\n{{% endif %}}{CALLS}{{% else %}}\
+             {label}{{{{ m.content }}}}{{% endif %}}"
+        ))
+        .content
+    };
+    let labeled = content("Reply: ");
+    assert_eq!(labeled.open.trim(), "Reply:");
+    assert_eq!(labeled.beside_calls.unwrap().0, "Step:");
+    assert_eq!(labeled.labels, [""; 0]);
+    // If content alone has no opening, it is a label at the start of the turn.
+    let bare = content("");
+    assert_eq!((bare.open.as_str(), bare.beside_calls), ("", None));
+    assert_eq!(bare.labels, ["Step: "]);
+}
+
+#[test]
 fn a_turn_with_calls_may_end_differently() {
     let source = chat_template(&format!("{{{{ m.content }}}}{CALLS}"))
         .replace("<|end|>", "{{ '<|wait|>' if m.tool_calls else '<|end|>' }}");
