@@ -228,7 +228,9 @@ mod tests {
             (year, anchored("<assistant \\\\d+>"), "{}", &[]),
             (who.clone(), anchored("<assistant>"), "{}", &[without]),
             (who.clone(), anchored("<assistantAda>"), r#"{"who": "Ada"}"#, &[with]),
-            (who, anchored("<assistant\\\\w*>"), "{}", &[]),
+            // A name may have two words.
+            (who.clone(), anchored("<assistant\\\\w*>"), "{}", &[without]),
+            (who, anchored("<assistant[^>]*>"), "{}", &[]),
             // A banner does not belong to the turn.
             (format!("{{{{ strftime_now('%Y') }}}}{{{{ who }}}}\n{CHAT}"), ANSWER.to_owned(), "{}", &[]),
         ] {
