@@ -90,7 +90,6 @@ fn peculiar_wire_formats() {
         ("marks_around_several_calls", Status::Proved),
         ("answer_closed_after_thoughts", Status::Proved),
         ("thoughts_under_two_keys", Status::Proved),
-        ("arguments_as_a_string", Status::Proved),
         ("header_of_each_call", Status::Proved),
         ("labels_of_an_agent", Status::Proved),
         ("arguments_of_a_url", Status::Partial),

@@ -9,7 +9,7 @@ use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
-use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
+use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, Setting, call, needle};
 
 /// An assumption that not every render meets, and turns that do not.
 pub(super) struct Assumption {
@@ -57,7 +57,6 @@ impl<'t> Setup<'_, 't> {
         let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
         found.extend(ended.and_then(|case| self.end(case)));
         found.extend(self.other_reasoning(said, &usual));
-        found.extend(self.objects(said, &usual));
         let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
         let given = given.map(|(name, value)| (name, other_than(Some(value))));
         let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));
@@ -111,25 +110,6 @@ impl<'t> Setup<'_, 't> {
             let message = format!("the template writes `{other}` differently from `{key}`, which the draft reads");
             Some(Assumption { message, cases: self.cases(said, &plain, &offering, Setting::new()) })
         })
-    }
-
-    /// Arguments that are objects, if the proof gives them as text and the template writes objects in another way.
-    fn objects(&self, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
-        let Cutter { plain, offering, request, .. } = self.cutter;
-        let request_shape = RequestShape { arguments_text: false, ..request.request_shape };
-        if !request.request_shape.arguments_text {
-            return None;
-        }
-        let [plain, offering] = [plain, offering].map(|prober| prober.with_shape(request_shape));
-        let outlook = self.outlook(&plain, &offering, &Setting::new());
-        let is_written = outlook.iter().flatten().any(|text| text.contains(needle::VALUES[0]));
-        if outlook == *usual || !is_written {
-            return None;
-        }
-        let message =
-            "the template writes arguments that are objects differently from JSON text, which the draft reads"
-                .to_owned();
-        Some(Assumption { message, cases: self.cases(said, &plain, &offering, Setting::new()) })
     }
 
     /// The end of a turn, if the template writes more after it and no stop token ends it.
