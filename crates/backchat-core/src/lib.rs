@@ -2,6 +2,7 @@
 //! diagnostics.
 
 pub mod diagnostic;
+pub mod files;
 pub mod json;
 pub mod python;
 #[cfg(feature = "serde")]

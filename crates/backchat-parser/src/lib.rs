@@ -1,6 +1,7 @@
 //! Response templates, and the streaming parser that reads a model's output with them.
 
 pub mod content;
+pub mod deltas;
 pub mod parser;
 pub mod pattern;
 #[cfg(feature = "serde")]

@@ -76,3 +76,41 @@ fn is_hostile(c: char) -> bool {
             | '\u{FFF9}'..='\u{FFFB}'
             | '\u{E0000}'..='\u{E007F}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{self, Value};
+    use proptest::prelude::*;
+
+    /// Controls of a terminal, and those that set the direction of text.
+    const WORST: &str = "\u{1b}\u{7}\u{8}\r\n\t\u{7f}\u{9b}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\
+                         \u{2069}\u{200e}\u{200f}\u{61c}";
+
+    fn text() -> impl Strategy<Value = String> {
+        let character = prop_oneof![prop::sample::select(WORST.chars().collect::<Vec<_>>()), any::<char>()];
+        prop::collection::vec(character, 0..40).prop_map(String::from_iter)
+    }
+
+    fn is_among_the_worst(text: &str) -> bool {
+        text.contains(|c: char| WORST.contains(c) || c.is_control())
+    }
+
+    proptest! {
+        #[test]
+        fn escaped_text_has_no_character_that_affects_a_terminal(text in text()) {
+            prop_assert!(!is_among_the_worst(&escape(&text)));
+            prop_assert!(!is_among_the_worst(&escape_lines(&text).replace('\n', "")));
+            prop_assert_eq!(escape_lines(&text).matches('\n').count(), text.matches('\n').count());
+        }
+
+        #[test]
+        fn escaped_json_has_the_same_value(text in text()) {
+            let value = Value::List(vec![text.into()]);
+            let pretty = value.to_pretty("  ");
+            let escaped = escape_json(&pretty);
+            prop_assert!(!is_among_the_worst(&escaped.replace('\n', "")));
+            prop_assert_eq!(json::read(&escaped).unwrap(), value);
+        }
+    }
+}

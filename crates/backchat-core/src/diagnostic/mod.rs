@@ -2,6 +2,8 @@
 
 mod edit;
 mod escape;
+mod invalid_json;
+mod other_text;
 mod place;
 mod render;
 mod sources;
@@ -12,7 +14,10 @@ pub use edit::with_edits;
 pub use edit::{Edit, Fix};
 pub use escape::escape;
 pub use escape::{escape_json, escape_lines, escaped};
+pub use invalid_json::{invalid_json, json_problem_span};
+pub use other_text::{OUTPUTS_ALONE, has_jinja, is_page, is_rows};
 pub use place::Place;
+pub use place::in_file;
 // For the command.
 pub use place::line_column;
 pub use render::{Case, Suite, render_junit};
@@ -21,8 +26,8 @@ pub use sources::Sources;
 pub use text::LARGEST_FILE;
 pub use text::{NotText, text};
 // For the command.
-pub use words::counted;
 pub use words::{closest, shell_word, shortened};
+pub use words::{counted, one_edit_from};
 
 /// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::Diagnostic;
 use crate::text::slice;
 
 /// A position in a file.
@@ -41,6 +42,12 @@ impl Place {
         self.path = Some(path.into());
         self
     }
+}
+
+/// A diagnostic with the name of its file.
+pub fn in_file(mut diagnostic: Diagnostic, file: &str) -> Diagnostic {
+    diagnostic.place.get_or_insert_default().file = Some(file.to_owned());
+    diagnostic
 }
 
 /// The 1-based line and column of a byte of a text; columns count code points.

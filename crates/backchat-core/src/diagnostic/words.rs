@@ -51,6 +51,28 @@ pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
         .map(|(_, name)| name)
 }
 
+/// The shortest name that one edit makes a misspelling: shorter ones are too similar to each other.
+const SHORTEST: usize = 4;
+
+/// The name among `names` that differs from `typed` in one edit, or in two adjacent characters that are swapped; `None` if
+/// `typed` is among them.
+pub fn one_edit_from<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let mut meant = None;
+    for name in names {
+        if name == typed {
+            return None;
+        }
+        if meant.is_none()
+            && typed.len().min(name.len()) >= SHORTEST
+            && typed.len().abs_diff(name.len()) < 8
+            && strsim::damerau_levenshtein(typed, name) == 1
+        {
+            meant = Some(name);
+        }
+    }
+    meant
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +101,22 @@ mod tests {
             (&"output".repeat(10), None),
         ] {
             assert_eq!(closest(typed, names), meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn one_edit_is_a_misspelling_unless_the_name_is_known_or_short() {
+        let names = ["content", "tool_calls", "tools", "id"];
+        for (typed, meant) in [
+            ("contnet", Some("content")),
+            ("tool_cals", Some("tool_calls")),
+            ("tool_callls", Some("tool_calls")),
+            ("tools", None),
+            ("tool", Some("tools")),
+            ("contetnn", None),
+            ("idd", None),
+        ] {
+            assert_eq!(one_edit_from(typed, names), meant, "{typed}");
         }
     }
 }

@@ -1,10 +1,15 @@
-//! Slices of text at bounds that were found in it, its runs of characters, and a cursor over them.
+//! Slices of text at bounds that were found in it, its runs of characters, a cursor over them, and positions in lines.
 
 mod cursor;
+mod lines;
+mod utf16;
 
 pub use cursor::Cursor;
+pub use lines::{Lines, Position, Unit};
+pub use utf16::{Utf16Offsets, units};
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::slice::SliceIndex;
 
 /// `text[range]`, for bounds that come from `text` itself: 0, its length, a match in it, a span that was read from it,
@@ -19,6 +24,13 @@ where
     let slice = text.get(range.clone());
     debug_assert!(slice.is_some(), "{range:?} does not slice a text of {} bytes", text.len());
     slice.unwrap_or_default()
+}
+
+/// The bytes that a slice takes up in the text it was cut from; `None` if it is not a part of it.
+pub fn within(text: &str, part: &str) -> Option<Range<usize>> {
+    let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+    let range = start..start + part.len();
+    (range.end <= text.len() && text.is_char_boundary(range.start) && text.is_char_boundary(range.end)).then_some(range)
 }
 
 /// The bytes at which pieces of a text end, one after another.
@@ -89,6 +101,13 @@ mod tests {
         assert_eq!([common_start("<é>a", "<é>b"), common_start("é", "è"), common_start("ab", "ab")], ["<é>", "", "ab"]);
         // The last bytes of `é` and `©` are the same.
         assert_eq!([common_end("a<é>", "b<é>"), common_end("é", "©"), common_end("", "ab")], ["<é>", "", ""]);
+    }
+
+    #[test]
+    fn a_part_knows_its_place_in_its_text() {
+        let text = "aéb".to_owned();
+        assert_eq!([within(&text, &text[1..3]), within(&text, &text[4..])], [Some(1..3), Some(4..4)]);
+        assert_eq!(within(&text, "elsewhere"), None);
     }
 
     #[test]

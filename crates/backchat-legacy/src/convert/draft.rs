@@ -4,6 +4,7 @@ use super::calls::Body;
 use super::marks::Mark;
 use super::plan::{CallField, Plan, TextField};
 use backchat_core::json::{Object, Value};
+use backchat_parser::template::TAGGED;
 
 /// One way to write the template.
 #[derive(Clone, Debug)]
@@ -226,7 +227,7 @@ fn calls(field: &CallField) -> Value {
         Body::Tags { pattern, value_parser } => {
             let mut args = Object::from([("tag_pattern", pattern.as_str().into())]);
             args.extend(value_parser.clone().map(|parser| ("value_parser", parser)));
-            (Some("xml-inline"), args.into())
+            (Some(TAGGED), args.into())
         }
         Body::Text => (None, Value::from([("strip", false.into())])),
     };

@@ -1,7 +1,7 @@
 //! A candidate compared with the schema: equal, better, or worse, and why.
 
 use super::cases::{AFTER_CALLS, Case, Meaning};
-use super::plan::{Plan, TextField};
+use super::plan::{CallField, Plan, TextField};
 use super::{Counterexample, Loss};
 use crate::schema::{ErrorKind, Schema};
 use backchat_core::json::{self, Object, Value};
@@ -158,7 +158,7 @@ fn spelled_alike(given: &Value, meant: &Value) -> bool {
 
 /// Why two messages differ, field by field.
 fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: bool) -> Vec<Loss> {
-    let loss = |path: &str, construct: &str, message: String| Loss {
+    let loss = |(path, construct, message): Cause<'_>| Loss {
         path: path.to_owned(),
         construct: construct.to_owned(),
         message,
@@ -167,60 +167,70 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
     let Some(want) = want else {
         let message =
             "the schema fails on outputs that the template reads, so code that expects the error gets a message";
-        return vec![loss("$", "error of the schema", message.to_owned())];
+        return vec![loss(("$", "error of the schema", message.to_owned()))];
     };
     if want.is_null() {
         let message = "the schema's pattern gives null for outputs in which the template finds fields";
-        return vec![loss("$", "x-regex over the whole output", message.to_owned())];
+        return vec![loss(("$", "x-regex over the whole output", message.to_owned()))];
     }
     let (got, want) = (plain(got).unwrap_or_default(), plain(want).unwrap_or_default());
     let differs = |name: &str| match (got.get(name), want.get(name)) {
         (Some(got), Some(want)) => !alike(got, want),
         (got, want) => got.is_some() != want.is_some(),
     };
-    let mut losses = Vec::new();
-    for field in plan.texts.iter().filter(|field| differs(&field.name)) {
-        let text = |message: &Object| message.get(&field.name).and_then(Value::as_str).unwrap_or("").to_owned();
-        let (got, want) = (text(&got), text(&want));
-        let holds_mark = |text: &str| {
-            let others = plan.texts.iter().filter(|other| other.name != field.name);
-            let marks = others.flat_map(|other| [other.opens(), other.closes()].concat());
-            let mut marks = marks.chain(plan.calls.iter().flat_map(|field| field.calls.open.clone()));
-            marks.any(|mark| !mark.sample().is_empty() && text.contains(mark.sample()))
-        };
-        let what = &field.name;
-        losses.push(if !got.is_empty() && want.starts_with(&got) && !holds_mark(&want) {
-            let message = format!("the schema leaves the stop token in `{what}`; the template ends before it");
-            loss(&field.path, "stop token in the text", message)
-        } else if holds_mark(&want) {
-            let message = format!("the schema's `{what}` extends over the markers of other fields; the template's does not");
-            loss(&field.path, "x-regex over the whole output", message)
-        } else if got.is_empty() {
-            let message =
-                format!("the schema finds `{what}` in outputs in which the template, which reads from marker to marker, does not");
-            loss(&field.path, "x-regex look-around over the whole output", message)
-        } else {
-            let message = format!("the template's `{what}` contains text that the schema's pattern drops");
-            loss(&field.path, "x-regex over the whole output", message)
-        });
-    }
-    if let Some(field) = plan.calls.as_ref().filter(|field| differs(&field.name)) {
-        let count = |message: &Object| message.get(&field.name).and_then(Value::as_list).map_or(0, <[Value]>::len);
-        let (got, want) = (count(&got), count(&want));
-        losses.push(if field.calls.single && got > want {
-            let message = "the schema reads one call and drops the others; the template reads all of them".to_owned();
-            loss(&field.path, "single call of x-regex", message)
-        } else if got != want {
-            let message = format!("the schema reads {want} calls, the template {got}");
-            loss(&field.path, "x-regex-iterator", message)
-        } else {
-            let message = "a call's name or arguments are read differently".to_owned();
-            loss(&field.path, "patterns of a call", message)
-        });
-    }
+    let texts = plan.texts.iter().filter(|field| differs(&field.name));
+    let mut losses: Vec<Loss> = texts.map(|field| loss(cause_of_text(plan, field, &got, &want))).collect();
+    let calls = plan.calls.as_ref().filter(|field| differs(&field.name));
+    losses.extend(calls.map(|field| loss(cause_of_calls(field, &got, &want))));
     if losses.is_empty() {
         let message = format!("the messages differ for an output of {} characters", output.chars().count());
-        losses.push(loss("$", "message", message));
+        losses.push(loss(("$", "message", message)));
     }
     losses
+}
+
+/// A path of the schema, its construct, and the difference that it makes.
+type Cause<'p> = (&'p str, &'static str, String);
+
+/// Why the texts of a field differ.
+fn cause_of_text<'p>(plan: &Plan, field: &'p TextField, got: &Object, want: &Object) -> Cause<'p> {
+    let text = |message: &Object| message.get(&field.name).and_then(Value::as_str).unwrap_or("").to_owned();
+    let (got, want) = (text(got), text(want));
+    let holds_mark = |text: &str| {
+        let others = plan.texts.iter().filter(|other| other.name != field.name);
+        let marks = others.flat_map(|other| [other.opens(), other.closes()].concat());
+        let mut marks = marks.chain(plan.calls.iter().flat_map(|field| field.calls.open.clone()));
+        marks.any(|mark| !mark.sample().is_empty() && text.contains(mark.sample()))
+    };
+    let what = &field.name;
+    if !got.is_empty() && want.starts_with(&got) && !holds_mark(&want) {
+        let message = format!("the schema leaves the stop token in `{what}`; the template ends before it");
+        (field.path.as_str(), "stop token in the text", message)
+    } else if holds_mark(&want) {
+        let message =
+            format!("the schema's `{what}` extends over the markers of other fields; the template's does not");
+        (field.path.as_str(), "x-regex over the whole output", message)
+    } else if got.is_empty() {
+        let message = format!(
+            "the schema finds `{what}` in outputs in which the template, which reads from marker to marker, does not"
+        );
+        (field.path.as_str(), "x-regex look-around over the whole output", message)
+    } else {
+        let message = format!("the template's `{what}` contains text that the schema's pattern drops");
+        (field.path.as_str(), "x-regex over the whole output", message)
+    }
+}
+
+/// Why the calls differ.
+fn cause_of_calls<'p>(field: &'p CallField, got: &Object, want: &Object) -> Cause<'p> {
+    let count = |message: &Object| message.get(&field.name).and_then(Value::as_list).map_or(0, <[Value]>::len);
+    let (got, want) = (count(got), count(want));
+    if field.calls.single && got > want {
+        let message = "the schema reads one call and drops the others; the template reads all of them".to_owned();
+        (field.path.as_str(), "single call of x-regex", message)
+    } else if got != want {
+        (field.path.as_str(), "x-regex-iterator", format!("the schema reads {want} calls, the template {got}"))
+    } else {
+        (field.path.as_str(), "patterns of a call", "a call's name or arguments are read differently".to_owned())
+    }
 }

@@ -6,7 +6,7 @@
 use super::node::{Additional, Node, Parser, Regex, Substitution};
 use super::substitute::Replacement;
 use super::{Schema, jmespath};
-use backchat_core::diagnostic::{Diagnostic, Place};
+use backchat_core::diagnostic::{Diagnostic, Place, invalid_json};
 use backchat_core::json::{self, Object, Path, Places, Value};
 
 /// The largest schema that is read, in bytes of its text.
@@ -62,11 +62,7 @@ impl Schema {
         if text.len() > LARGEST {
             return Err(vec![too_large()]);
         }
-        let (value, places) = json::read_with_places(text).map_err(|error| {
-            let place = Place::span(text, error.offset()..error.offset());
-            let message = format!("not valid JSON: {}", error.message());
-            vec![Diagnostic::error("invalid-json", message).at(place).help("correct the JSON here")]
-        })?;
+        let (value, places) = json::read_with_places(text).map_err(|error| vec![invalid_json(text, &error)])?;
         load_value(&value, &Path::root(), Some((text, &places)))
     }
 
@@ -189,7 +185,7 @@ impl Loader<'_> {
                     let replacement = match &regex.pattern {
                         Ok(pattern) => Replacement::read(replacement, pattern),
                         // Its kind does not matter: the pattern fails first.
-                        Err(_) => Err("the pattern does not compile".to_owned()),
+                        Err(_) => Err("the pattern does not compile".into()),
                     };
                     substitutions.push(Substitution { regex, replacement });
                 }

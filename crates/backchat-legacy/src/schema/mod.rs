@@ -5,6 +5,7 @@
 //! and `jmespath`; a budget of steps bounds the work of a parse. `convert` turns a schema into a response template.
 
 mod error;
+mod fault;
 mod jmespath;
 mod load;
 mod node;

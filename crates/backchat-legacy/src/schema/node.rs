@@ -2,6 +2,7 @@
 
 use super::jmespath::Expression;
 use super::substitute::Replacement;
+use crate::schema::fault::Fault;
 use backchat_core::json::{Path, Value};
 use backchat_parser::pattern::{Pattern, PatternError};
 
@@ -22,7 +23,7 @@ impl Regex {
 #[derive(Clone, Debug)]
 pub struct Substitution {
     pub regex: Regex,
-    pub replacement: Result<Replacement, String>,
+    pub replacement: Result<Replacement, Fault>,
 }
 
 /// `x-parser` and its arguments.
@@ -31,7 +32,7 @@ pub struct Parser {
     pub name: Value,
     pub allow_non_json: bool,
     /// The expression as it was written, and compiled.
-    pub transform: Option<(String, Result<Expression, String>)>,
+    pub transform: Option<(String, Result<Expression, Fault>)>,
 }
 
 /// The treatment of keys that are not among the properties.

@@ -88,6 +88,24 @@ impl Run {
         if !node.has_regex {
             return Ok(Some(content));
         }
+        let mut content = Content::Text(self.substituted(node, content)?);
+        if let Some(regex) = &node.regex {
+            let Some(taken) = self.first_match(node, regex, &content)? else { return Ok(None) };
+            content = Content::of(taken);
+        }
+        if let Some(regex) = &node.iterator {
+            let Some(items) = self.all_matches(node, regex, &content)? else { return Ok(None) };
+            content = Content::Value(Value::List(items));
+        }
+        if let Some(regex) = &node.key_value {
+            let Some(entries) = self.entries(node, regex, &content)? else { return Ok(None) };
+            content = Content::Value(Value::Object(entries));
+        }
+        Ok(Some(content))
+    }
+
+    /// The text after the node's substitutions.
+    fn substituted<'t>(&mut self, node: &Node, content: Content<'t>) -> Result<Cow<'t, str>, SchemaError> {
         let mut content = match content {
             Content::Text(text) => text,
             Content::Value(value) => return Err(no_string(node, "a pattern", value.kind())),
@@ -95,57 +113,60 @@ impl Run {
         for substitution in &node.substitutions {
             let pattern = compiled(node, &substitution.regex)?;
             let replacement =
-                substitution.replacement.as_ref().map_err(|message| fail(node, ErrorKind::Pattern, message.clone()))?;
+                substitution.replacement.as_ref().map_err(|fault| fail(node, ErrorKind::Pattern, fault.to_string()))?;
             let changed = substitute(pattern, replacement, &content, self.room, &mut self.steps);
             content = Cow::Owned(changed.map_err(|error| too_much(node, &substitution.regex, error))?);
         }
-        let mut content = Content::Text(content);
-        if let Some(regex) = &node.regex {
-            let mut taken = None;
-            self.each(node, regex, &content, |found, pattern| {
-                taken = Some(groups(node, pattern, found)?);
-                Ok(false)
-            })?;
-            let Some(taken) = taken else { return Ok(None) };
-            content = Content::of(taken);
+        Ok(content)
+    }
+
+    /// The groups of the first match.
+    fn first_match(&mut self, node: &Node, regex: &Regex, content: &Content<'_>) -> Result<Option<Value>, SchemaError> {
+        let mut taken = None;
+        self.each(node, regex, content, |found, pattern| {
+            taken = Some(groups(node, pattern, found)?);
+            Ok(false)
+        })?;
+        Ok(taken)
+    }
+
+    /// The groups of every match; `None` if there is none.
+    fn all_matches(
+        &mut self,
+        node: &Node,
+        regex: &Regex,
+        content: &Content<'_>,
+    ) -> Result<Option<Vec<Value>>, SchemaError> {
+        if node.type_name() != Some("array") {
+            return Err(fail(node, ErrorKind::Node, "`x-regex-iterator` works only in a node of type `array`"));
         }
-        if let Some(regex) = &node.iterator {
-            if node.type_name() != Some("array") {
-                return Err(fail(node, ErrorKind::Node, "`x-regex-iterator` works only in a node of type `array`"));
-            }
-            let mut items = Vec::new();
-            self.each(node, regex, &content, |found, pattern| {
-                items.push(groups(node, pattern, found)?);
-                Ok(true)
-            })?;
-            if items.is_empty() {
-                return Ok(None);
-            }
-            content = Content::Value(Value::List(items));
+        let mut items = Vec::new();
+        self.each(node, regex, content, |found, pattern| {
+            items.push(groups(node, pattern, found)?);
+            Ok(true)
+        })?;
+        Ok(Some(items).filter(|items| !items.is_empty()))
+    }
+
+    /// The keys and values of every match; `None` if there is none.
+    fn entries(&mut self, node: &Node, regex: &Regex, content: &Content<'_>) -> Result<Option<Object>, SchemaError> {
+        if node.type_name() != Some("object") {
+            return Err(fail(node, ErrorKind::Node, "`x-regex-key-value` works only in a node of type `object`"));
         }
-        if let Some(regex) = &node.key_value {
-            if node.type_name() != Some("object") {
-                return Err(fail(node, ErrorKind::Node, "`x-regex-key-value` works only in a node of type `object`"));
+        let mut entries = Object::new();
+        self.each(node, regex, content, |found, pattern| {
+            // Wrong groups are the first error of the reference.
+            if pattern.named_groups().is_empty() {
+                groups(node, pattern, found)?;
             }
-            let mut entries = Object::new();
-            self.each(node, regex, &content, |found, pattern| {
-                // Wrong groups are the first error of the reference.
-                if pattern.named_groups().is_empty() {
-                    groups(node, pattern, found)?;
-                }
-                let (Some(key), Some(value)) = (found.name("key"), found.name("value")) else {
-                    let message = "`x-regex-key-value` needs the groups `key` and `value`, and both to take part";
-                    return Err(fail(node, ErrorKind::Groups, message));
-                };
-                entries.insert(key, value.into());
-                Ok(true)
-            })?;
-            if entries.is_empty() {
-                return Ok(None);
-            }
-            content = Content::Value(Value::Object(entries));
-        }
-        Ok(Some(content))
+            let (Some(key), Some(value)) = (found.name("key"), found.name("value")) else {
+                let message = "`x-regex-key-value` needs the groups `key` and `value`, and both to take part";
+                return Err(fail(node, ErrorKind::Groups, message));
+            };
+            entries.insert(key, value.into());
+            Ok(true)
+        })?;
+        Ok(Some(entries).filter(|entries| !entries.is_empty()))
     }
 
     /// Passes the matches in the text of a content to a closure until it returns false.

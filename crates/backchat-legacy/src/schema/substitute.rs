@@ -1,5 +1,6 @@
 //! `re.sub` of Python: the replacement's own syntax, and every match replaced.
 
+use crate::schema::fault::Fault;
 use backchat_core::text::slice;
 use backchat_parser::pattern::{Match, Pattern, TooMuchWork};
 
@@ -15,7 +16,7 @@ enum ReplacementPart {
 
 impl Replacement {
     /// Reads a replacement for matches of a pattern: `\1`, `\g<name>`, `\n` and the other escapes.
-    pub fn read(source: &str, pattern: &Pattern) -> Result<Self, String> {
+    pub fn read(source: &str, pattern: &Pattern) -> Result<Self, Fault> {
         let mut parts = Vec::new();
         let mut chars = source.chars().peekable();
         let mut text = String::new();
@@ -25,9 +26,6 @@ impl Replacement {
                 continue;
             }
             let escape = chars.next().ok_or("a backslash ends the replacement")?;
-            let mut digits = |most: usize, radix: u32| -> String {
-                std::iter::from_fn(|| chars.next_if(|c| c.is_digit(radix))).take(most).collect()
-            };
             let group = match escape {
                 'a' => push(&mut text, '\u{7}'),
                 'b' => push(&mut text, '\u{8}'),
@@ -38,28 +36,18 @@ impl Replacement {
                 'v' => push(&mut text, '\u{b}'),
                 '\\' => push(&mut text, '\\'),
                 '0' => {
-                    let code = u32::from_str_radix(&digits(2, 8), 8).unwrap_or(0);
+                    let digits: String = std::iter::from_fn(|| chars.next_if(|c| c.is_digit(8))).take(2).collect();
+                    let code = u32::from_str_radix(&digits, 8).unwrap_or(0);
                     push(&mut text, char::from_u32(code).unwrap_or('\0'))
                 }
-                '1'..='9' => {
-                    let second = digits(1, 10);
-                    let octal = format!("{escape}{second}");
-                    let third = if second.len() == 1 && octal.chars().all(|c| c.is_digit(8)) {
-                        chars.next_if(|c| c.is_digit(8))
-                    } else {
-                        None
-                    };
-                    match third {
-                        Some(third) => {
-                            let code = u32::from_str_radix(&format!("{octal}{third}"), 8).unwrap_or(0);
-                            let c = char::from_u32(code).filter(|_| code <= 0o377);
-                            push(&mut text, c.ok_or_else(|| format!("`\\{octal}{third}` is outside of 0-0o377"))?)
-                        }
-                        None => octal.parse().ok(),
-                    }
-                }
+                '1'..='9' => match numbered(escape, &mut chars)? {
+                    Numbered::Group(group) => group,
+                    Numbered::Character(c) => push(&mut text, c),
+                },
                 'g' => Some(group_named(&mut chars, pattern)?),
-                c if c.is_ascii_alphabetic() => return Err(format!("unknown escape `\\{c}` in a replacement")),
+                c if c.is_ascii_alphabetic() => {
+                    return Err(Fault::new(format!("unknown escape `\\{c}` in a replacement")));
+                }
                 c => {
                     text.push('\\');
                     push(&mut text, c)
@@ -67,7 +55,7 @@ impl Replacement {
             };
             if let Some(group) = group {
                 if group > pattern.group_count() {
-                    return Err(format!("the pattern has no group {group}"));
+                    return Err(Fault::new(format!("the pattern has no group {group}")));
                 }
                 parts.push(ReplacementPart::Text(std::mem::take(&mut text)));
                 parts.push(ReplacementPart::Group(group));
@@ -109,10 +97,29 @@ fn push(text: &mut String, c: char) -> Option<usize> {
     None
 }
 
+/// What an escape that begins with a digit stands for.
+enum Numbered {
+    Group(Option<usize>),
+    Character(char),
+}
+
+/// Three octal digits are a character, and one or two digits a group.
+fn numbered(first: char, chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Numbered, Fault> {
+    let second = chars.next_if(char::is_ascii_digit);
+    let digits: String = std::iter::once(first).chain(second).collect();
+    let is_octal = second.is_some() && digits.chars().all(|c| c.is_digit(8));
+    let Some(third) = chars.next_if(|c| is_octal && c.is_digit(8)) else {
+        return Ok(Numbered::Group(digits.parse().ok()));
+    };
+    let code = u32::from_str_radix(&format!("{digits}{third}"), 8).unwrap_or(0);
+    let character = char::from_u32(code).filter(|_| code <= 0o377);
+    character.map(Numbered::Character).ok_or_else(|| Fault::new(format!("`\\{digits}{third}` is outside of 0-0o377")))
+}
+
 /// The group of `\g<name>`, after the `g`.
-fn group_named(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, pattern: &Pattern) -> Result<usize, String> {
+fn group_named(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, pattern: &Pattern) -> Result<usize, Fault> {
     if chars.next() != Some('<') {
-        return Err("`\\g` is followed by `<name>`".to_owned());
+        return Err(Fault::new("`\\g` is followed by `<name>`"));
     }
     let name: String = std::iter::from_fn(|| chars.next_if(|c| *c != '>')).collect();
     chars.next().ok_or("`>` is missing after the name of a group")?;
@@ -120,7 +127,7 @@ fn group_named(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, pattern: &P
     match (named, name.parse()) {
         (Some((_, group)), _) => Ok(*group as usize),
         (None, Ok(group)) => Ok(group),
-        _ => Err(format!("the pattern has no group called `{name}`")),
+        _ => Err(Fault::new(format!("the pattern has no group called `{name}`"))),
     }
 }
 

@@ -23,18 +23,27 @@ pub enum Reason {
         /// The text that was parsed, after any rewriting of the dialect.
         text: String,
     },
+    /// `python-call-list`: the text is not a list of calls, at this byte of it.
+    NotCallList {
+        /// The problem.
+        message: &'static str,
+        /// The byte of `text` at which it is wrong.
+        offset: usize,
+        /// The text that was parsed.
+        text: String,
+    },
     /// `json`: arrays and objects nest too deep.
     TooDeep,
     /// `json` with `string_delims`: the text contains U+0001 or U+0002, which the reference uses internally.
     Sentinel,
     /// With the template's `content_args` no body gives a value; the text says why.
     Unusable(String),
-    /// `xml-inline`: a match without the group `key`.
+    /// A tag without the group `key`.
     NoKey {
         /// The tag pattern.
         pattern: String,
     },
-    /// `xml-inline`: the group `value` took no part in the match, and the value parser needs a text.
+    /// The group `value` took no part in the match of a tag, and the value parser needs a text.
     NoValue {
         /// The key whose value it would have been.
         key: String,
@@ -101,6 +110,9 @@ impl fmt::Display for Reason {
             ),
             Reason::NotJson { message, offset, text } => {
                 write!(out, "not JSON: {message}, at {}", Excerpt(text, *offset))
+            }
+            Reason::NotCallList { message, offset, text } => {
+                write!(out, "not a list of calls: {message}, at {}", Excerpt(text, *offset))
             }
             Reason::TooDeep => write!(out, "the JSON nests more than {} levels deep", backchat_core::json::MAX_DEPTH),
             Reason::Sentinel => out.write_str(

@@ -9,16 +9,11 @@ pub(super) fn json(body: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Rea
     let value = read(body, args, mode);
     // With `allow_non_json`, text is a valid answer of the reference, so nothing is repaired.
     let is_text = |value: &Result<Value, Reason>| matches!(value, Err(Reason::NotJson { .. }));
-    let repaired = mode == Mode::Stable && json_dialect::is_used(args);
+    let repaired = mode == Mode::Stable && args.is_dialect();
     if args.allow_non_json && (is_text(&value) || repaired && is_text(&read(body, args, Mode::Reference))) {
         return Ok(if args.strip { space::strip(body) } else { body }.into());
     }
     value
-}
-
-/// Whether bodies are read as JSON and nothing else.
-pub(super) fn is_plain(args: &JsonArgs) -> bool {
-    !args.allow_non_json && !json_dialect::is_used(args)
 }
 
 /// The value of plain JSON in stable mode, and whether it has a duplicate key.

@@ -1,8 +1,7 @@
 //! Rewrites the `json` parser's dialect to plain JSON: keys without quotes, strings between other marks.
 //!
-//! The reference rewrites the text by search and replace, without regard to strings: it quotes words in ordinary
-//! strings too, allows no space before a key or a colon, and fails on its own sentinel characters. Reference mode
-//! does the same. Stable mode reads the text once from left to right and tracks strings.
+//! The reference rewrites the text by search and replace, one kind of string after the other, and fails on its own
+//! sentinel characters. Reference mode does the same. Stable mode reads the text once from left to right.
 
 use std::borrow::Cow;
 
@@ -14,15 +13,10 @@ use backchat_core::text::slice;
 
 pub(super) fn to_json<'t>(text: &'t str, args: &JsonArgs, mode: Mode) -> Result<Cow<'t, str>, Reason> {
     match mode {
-        _ if !is_used(args) => Ok(Cow::Borrowed(text)),
+        _ if !args.is_dialect() => Ok(Cow::Borrowed(text)),
         Mode::Stable => Ok(Cow::Owned(stable(text, args))),
         Mode::Reference => reference(text, args).map(Cow::Owned),
     }
-}
-
-/// Whether the arguments specify anything but plain JSON.
-pub(super) fn is_used(args: &JsonArgs) -> bool {
-    args.unquoted_keys || !args.string_delims.is_empty()
 }
 
 fn quoted(text: &str) -> String {
@@ -142,26 +136,59 @@ fn take_strings(text: &str, open: &str, close: &str, strings: &mut Vec<String>) 
     out
 }
 
-/// Quotes each word directly after `{` or `,` and directly before `:`, in strings as well.
+/// Quotes each word between `{` or `,` and `:`, with white space around it. Strings stay as they are.
 fn quote_keys(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut rest = text;
-    while let Some(at) = rest.find(['{', ',']) {
-        let (before, beyond) = rest.split_at_checked(at + 1).unwrap_or((rest, ""));
-        out.push_str(before);
-        let end = beyond.find(|c| !is_word(c)).unwrap_or(beyond.len());
-        let (word, colon) = beyond.split_at_checked(end).unwrap_or((beyond, ""));
-        if !word.is_empty() && colon.starts_with(':') {
-            out.push('"');
-            out.push_str(word);
-            out.push('"');
-        } else {
-            out.push_str(word);
-        }
-        rest = colon;
+    let mut before = None;
+    // How much of the rest is in a string that does not end: every quote there is escaped.
+    let mut open = 0;
+    while let Some(c) = rest.chars().next() {
+        let string = match (c, open) {
+            ('"', 0) => whole_string(rest).map_err(|length| open = length).ok(),
+            _ => None,
+        };
+        let key = matches!(before, Some('{' | ',')).then(|| spaced_key(rest)).flatten();
+        let length = match (string, key) {
+            (Some(length), _) => length,
+            (None, Some((word, length))) => {
+                let quoted = slice(rest, ..length).replacen(word, &format!("\"{word}\""), 1);
+                out.push_str(&quoted);
+                before = Some(':');
+                (rest, open) = (slice(rest, length..), open.saturating_sub(length));
+                continue;
+            }
+            (None, None) => c.len_utf8(),
+        };
+        out.push_str(slice(rest, ..length));
+        before = slice(rest, ..length).chars().next_back();
+        (rest, open) = (slice(rest, length..), open.saturating_sub(length));
     }
-    out.push_str(rest);
     out
+}
+
+/// The length of the string in double quotes that the text begins with, or, if it does not end, of what was read of it.
+/// No backslash escapes a line feed.
+fn whole_string(text: &str) -> Result<usize, usize> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '\n' if escaped => return Err(at),
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return Ok(at + 1),
+            _ => {}
+        }
+    }
+    Err(text.len())
+}
+
+/// A word and a colon after it, with white space around the word, and the length of all of it.
+fn spaced_key(text: &str) -> Option<(&str, usize)> {
+    let word = text.trim_start();
+    let (word, after) = word.split_at_checked(word.find(|c| !is_word(c))?).filter(|(word, _)| !word.is_empty())?;
+    let beyond = after.trim_start().strip_prefix(':')?;
+    Some((word, text.len() - beyond.len()))
 }
 
 fn put_strings_back(text: &str, strings: &[String]) -> String {
@@ -224,6 +251,13 @@ mod tests {
             (true, NONE, "{a:null,NaN:1}", r#"{"a": null, "NaN": 1}"#),
             (true, NONE, "{a:1,a:2}", r#"{"a": 2}"#),
             (true, NONE, r#"{a:"u:1"}"#, r#"{"a": "u:1"}"#),
+            (true, NONE, "{a:1, b:2}", r#"{"a": 1, "b": 2}"#),
+            (true, NONE, "{\n a:1}", r#"{"a": 1}"#),
+            (true, NONE, "{a :1}", r#"{"a": 1}"#),
+            (true, NONE, r#"{"a":"x,b:c"}"#, r#"{"a": "x,b:c"}"#),
+            (true, NONE, r#"{a:"{b:"}"#, r#"{"a": "{b:"}"#),
+            (true, NONE, r#"{a:"\",b:"}"#, r#"{"a": "\",b:"}"#),
+            (true, SINGLE, "{a:1, b:'y'}", r#"{"a": 1, "b": "y"}"#),
             (false, SINGLE, "'a'", r#""a""#),
             (false, SINGLE, "['a','b']", r#"["a", "b"]"#),
             (false, SINGLE, "{'a':1}", r#"{"a": 1}"#),
@@ -258,16 +292,9 @@ mod tests {
     #[test]
     fn bodies_that_stable_mode_repairs() {
         let cases: &[(bool, Pairs, &str, Option<&str>, &str)] = &[
-            (true, NONE, "{a:1, b:2}", None, r#"{"a": 1, "b": 2}"#),
-            (true, NONE, "{\n a:1}", None, r#"{"a": 1}"#),
-            (true, NONE, "{a :1}", None, r#"{"a": 1}"#),
             (true, NONE, "{a-b:1,$c:2,d.e:3}", None, r#"{"a-b": 1, "$c": 2, "d.e": 3}"#),
-            (true, NONE, r#"{"a":"x,b:c"}"#, None, r#"{"a": "x,b:c"}"#),
-            (true, NONE, r#"{a:"{b:"}"#, None, r#"{"a": "{b:"}"#),
-            (true, NONE, r#"{a:"\",b:"}"#, None, r#"{"a": "\",b:"}"#),
             (false, SINGLE, "'\u{1}'", None, r#""\u0001""#),
             (false, SINGLE, r#"["it's","it's"]"#, None, r#"["it's", "it's"]"#),
-            (true, SINGLE, "{a:1, b:'y'}", None, r#"{"a": 1, "b": "y"}"#),
             (false, &[("'", "'"), ("'''", "'''")], "'''a'''", None, r#""a""#),
             (false, TICK_SINGLE, "'a `b` c'", Some(r#""a \u00010\u0002 c""#), r#""a `b` c""#),
             (false, TICK_SINGLE, "['a `b`', `c`]", Some(r#"["a \u00010\u0002", "c"]"#), r#"["a `b`", "c"]"#),
@@ -304,11 +331,20 @@ mod tests {
         }
     }
 
+    /// An open string is read once, not again from each of its escaped quotes, which would take minutes here.
+    #[test]
+    fn keys_are_quoted_in_linear_time() {
+        let escaped = "\\\"".repeat(300_000);
+        assert_eq!(quote_keys(&format!("{{a: \"{escaped}, b:")), format!("{{\"a\": \"{escaped}, \"b\":"));
+        let broken = format!("{{a: \"{escaped}\\\n\", b:\"c:\"");
+        assert_eq!(quote_keys(&broken), broken.replace("{a", "{\"a\""));
+    }
+
     #[test]
     fn with_allow_non_json_text_of_the_reference_stays_text() {
         let args = JsonArgs { allow_non_json: true, ..args(true, TICK_SINGLE) };
         for mode in [Mode::Stable, Mode::Reference] {
-            for text in ["{a:1, b:2}", r#"{"a":"x,b:c"}"#, "{$a:1}", "it's 'x'"] {
+            for text in ["{$a:1}", "{a-b:1}", "it's 'x'"] {
                 assert_eq!(json(text, &args, mode), Ok(text.into()), "{text:?} in {mode:?} mode");
             }
         }

@@ -1,11 +1,11 @@
 //! The `kv-lines` parser: lines of a key and a value.
 
 use super::{Mode, Reason, value};
-use crate::template::KvLinesArgs;
+use crate::template::LineArgs;
 use backchat_core::json::{Object, Value};
 use backchat_core::python::space;
 
-pub(super) fn kv_lines(body: &str, args: &KvLinesArgs, mode: Mode) -> Result<Value, Reason> {
+pub(super) fn kv_lines(body: &str, args: &LineArgs, mode: Mode) -> Result<Value, Reason> {
     let strip = |text| if args.strip { space::strip(text) } else { text };
     let lines: Box<dyn Iterator<Item = &str>> = match &args.line_sep {
         Some(separator) => Box::new(body.split(separator.as_str())),
@@ -13,7 +13,7 @@ pub(super) fn kv_lines(body: &str, args: &KvLinesArgs, mode: Mode) -> Result<Val
     };
     let mut entries = Object::new();
     for line in lines.map(strip).filter(|line| !line.is_empty()) {
-        let separator = args.kv_sep.as_ref().map_err(|why| Reason::Unusable(why.clone()))?;
+        let separator = args.kv_sep.as_ref().map_err(|why| Reason::Unusable(why.0.clone()))?;
         let Some((key, text)) = line.split_once(separator.as_str()) else { continue };
         let text = strip(text);
         let value = match &args.value_parser {
@@ -30,10 +30,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::template::ContentSpec;
+    use crate::template::{ContentSpec, Unusable};
 
-    fn args(line_sep: Option<&str>, kv_sep: &str, strip: bool, value_parser: Option<ContentSpec>) -> KvLinesArgs {
-        KvLinesArgs {
+    fn args(line_sep: Option<&str>, kv_sep: &str, strip: bool, value_parser: Option<ContentSpec>) -> LineArgs {
+        LineArgs {
             line_sep: line_sep.map(str::to_owned),
             kv_sep: Ok(kv_sep.to_owned()),
             strip,
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn an_unusable_separator_fails_only_if_there_is_a_line() {
-        let args = KvLinesArgs { kv_sep: Err("why".into()), ..args(Some("\n"), ":", true, None) };
+        let args = LineArgs { kv_sep: Err(Unusable("why".into())), ..args(Some("\n"), ":", true, None) };
         assert_eq!(kv_lines("a", &args, Mode::Stable), Err(Reason::Unusable("why".into())));
         assert_eq!(kv_lines(" \n ", &args, Mode::Stable), Ok(Value::Object(Object::new())));
     }

@@ -8,6 +8,7 @@
 //! JSON dialect is repaired if the reference's rewriting is plainly broken, and integers have any length. In both,
 //! numbers keep the text they were written with.
 
+mod call_list;
 pub mod coerce;
 mod error;
 pub mod json;
@@ -20,9 +21,12 @@ mod xml_inline;
 
 use std::sync::Arc;
 
+pub(crate) use call_list::CallListReader;
+pub use call_list::is_name as is_call_name;
+use call_list::tolerant_call_list;
 pub use error::Reason;
 pub use transform::transform;
-pub(crate) use xml_inline::{insert_tag, tagged_value};
+pub(crate) use xml_inline::tagged_value;
 
 use crate::template::{ContentSpec, Field};
 use backchat_core::json::Value;
@@ -38,7 +42,7 @@ pub enum Mode {
     Reference,
 }
 
-/// The text that a named group of an open pattern matched.
+/// The text that a named group of an open or close pattern matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capture {
@@ -46,6 +50,37 @@ pub struct Capture {
     pub name: Arc<str>,
     /// The text it took; a group that took no part in the match has no capture.
     pub text: String,
+}
+
+impl Capture {
+    /// Adds the captures of a close to those of the open; where both have a name, that of the close counts.
+    pub(crate) fn add_closing(captures: &mut Vec<Self>, closing: &[Self]) {
+        for late in closing {
+            match captures.iter_mut().find(|capture| capture.name == late.name) {
+                Some(capture) => capture.text.clone_from(&late.text),
+                None => captures.push(late.clone()),
+            }
+        }
+    }
+}
+
+/// The captures of a delimiter, behind one pointer: almost none has any, and every event would be larger for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::box_collection, reason = "a boxed slice is two words")]
+pub struct Captures(Option<Box<Vec<Capture>>>);
+
+impl Captures {
+    pub(crate) fn of(captures: &[Capture]) -> Self {
+        Self((!captures.is_empty()).then(|| Box::new(captures.to_vec())))
+    }
+}
+
+impl std::ops::Deref for Captures {
+    type Target = [Capture];
+
+    fn deref(&self) -> &[Capture] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
 }
 
 /// The value of a region of this field: its content parser, then its transform.
@@ -68,6 +103,7 @@ pub fn value(spec: &ContentSpec, body: &str, mode: Mode) -> Result<Value, Reason
         ContentSpec::Json(args) => json::json(body, args, mode),
         ContentSpec::XmlInline(args) => xml_inline::xml_inline(body, args, mode),
         ContentSpec::KvLines(args) => kv_lines::kv_lines(body, args, mode),
+        ContentSpec::CallList => call_list::call_list(body),
         ContentSpec::Unusable { reason, .. } => Err(Reason::Unusable(reason.clone())),
     }
 }

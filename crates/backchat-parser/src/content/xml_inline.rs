@@ -1,9 +1,10 @@
 //! The `xml-inline` parser: an object of tagged values, found with a pattern.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::{Mode, Reason, value};
-use crate::template::{ContentSpec, XmlInlineArgs};
+use crate::template::TagArgs;
 use backchat_core::json::{Object, Value};
 
 /// One match of the tag pattern.
@@ -15,18 +16,18 @@ pub(super) struct Tag<'t> {
     pub span: Range<usize>,
 }
 
-pub(super) fn xml_inline(body: &str, args: &XmlInlineArgs, mode: Mode) -> Result<Value, Reason> {
-    let mut entries = Object::new();
+pub(super) fn xml_inline(body: &str, args: &TagArgs, mode: Mode) -> Result<Value, Reason> {
+    let mut read = TagEntries::default();
     for tag in tags(body, args)? {
         let (key, value) = tagged_value(args, tag.key, tag.value, mode)?;
-        insert_tag(&mut entries, key, value, args.merge_duplicates);
+        read.insert(key, value, args.merge_duplicates);
     }
-    Ok(Value::Object(entries))
+    Ok(Value::Object(read.entries))
 }
 
 /// The key and the value of a tag, from the groups of the pattern.
 pub(crate) fn tagged_value<'t>(
-    args: &XmlInlineArgs,
+    args: &TagArgs,
     key: Option<&'t str>,
     text: Option<&str>,
     mode: Mode,
@@ -37,14 +38,14 @@ pub(crate) fn tagged_value<'t>(
         (None, Some(text)) => text.into(),
         // An absent text is only allowed for an unstripped text.
         (None, None) => Value::Null,
-        (Some(parser), None) if matches!(**parser, ContentSpec::Text { strip: false }) => Value::Null,
+        (Some(parser), None) if parser.strips_text() == Some(false) => Value::Null,
         (Some(_), None) => return Err(Reason::NoValue { key: key.to_owned() }),
     };
     Ok((key, value))
 }
 
 /// Every match of the tag pattern, from left to right.
-pub(super) fn tags<'t>(body: &'t str, args: &XmlInlineArgs) -> Result<Vec<Tag<'t>>, Reason> {
+pub(super) fn tags<'t>(body: &'t str, args: &TagArgs) -> Result<Vec<Tag<'t>>, Reason> {
     let has_value = args.tag_pattern.names().any(|name| name == "value");
     let tags = args.tag_pattern.matches(body).map(|found| {
         let found = found.map_err(|error| Reason::Pattern(error.to_string()))?;
@@ -55,14 +56,26 @@ pub(super) fn tags<'t>(body: &'t str, args: &XmlInlineArgs) -> Result<Vec<Tag<'t
     tags.collect()
 }
 
-/// Adds a tag's value to those before it.
-pub(crate) fn insert_tag(entries: &mut Object, key: &str, value: Value, merge_duplicates: bool) {
-    match entries.get_mut(key) {
-        Some(Value::List(items)) if merge_duplicates => items.push(value),
-        Some(first) if merge_duplicates => *first = Value::List(vec![std::mem::take(first), value]),
-        Some(first) => *first = value,
-        None => {
-            entries.insert(key, value);
+/// The values of the tags so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TagEntries {
+    pub entries: Object,
+    /// The keys whose value is the list of the values of several tags. The value of one tag may be a list, too.
+    merged: HashSet<String>,
+}
+
+impl TagEntries {
+    /// Adds a tag's value to those before it.
+    pub fn insert(&mut self, key: &str, value: Value, merge_duplicates: bool) {
+        match self.entries.get_mut(key).filter(|_| merge_duplicates) {
+            Some(Value::List(items)) if self.merged.contains(key) => items.push(value),
+            Some(first) => {
+                *first = Value::List(vec![std::mem::take(first), value]);
+                self.merged.insert(key.to_owned());
+            }
+            None => {
+                self.entries.insert(key, value);
+            }
         }
     }
 }
@@ -73,10 +86,10 @@ mod tests {
 
     use super::*;
     use crate::pattern::Pattern;
-    use crate::template::JsonArgs;
+    use crate::template::{ContentSpec, JsonArgs};
 
-    fn args(tag_pattern: &str, value_parser: Option<ContentSpec>, merge_duplicates: bool) -> XmlInlineArgs {
-        XmlInlineArgs {
+    fn args(tag_pattern: &str, value_parser: Option<ContentSpec>, merge_duplicates: bool) -> TagArgs {
+        TagArgs {
             tag_pattern: Pattern::new(tag_pattern).unwrap(),
             value_parser: value_parser.map(Arc::new),
             merge_duplicates,
@@ -99,7 +112,7 @@ mod tests {
             (args(PLAIN, None, false), "", "{}"),
             (args(PLAIN, None, false), "<a>1<b>x<a>2", r#"{"a": "2", "b": "x"}"#),
             (args(PLAIN, None, true), "<a>1<b>x<a>2<a>3", r#"{"a": ["1", "2", "3"], "b": "x"}"#),
-            (args(PLAIN, Some(json()), true), "<a>[1]<a>2<a>[3]", r#"{"a": [1, 2, [3]]}"#),
+            (args(PLAIN, Some(json()), true), "<a>[1]<a>2<a>[3]", r#"{"a": [[1], 2, [3]]}"#),
             (args(PLAIN, Some(ContentSpec::Text { strip: true }), false), "<a> 1 ", r#"{"a": "1"}"#),
             (args(r"^<(?P<key>\w+)>(?P<value>.*)$", None, false), "\n<a>1", "{}"),
             (args(r"<(?P<key>\w+)>(?P<value>.*)", None, false), "<a>1\n2", r#"{"a": "1\n2"}"#),

@@ -18,15 +18,26 @@ pub enum Chunks {
 /// The longest random feed.
 const LONGEST: u64 = 16;
 
-impl FromStr for Chunks {
-    type Err = String;
+/// A text that says nothing about how to cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownChunks;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "use `whole`, a number of code points from 1, or `random:SEED`".to_owned();
+impl fmt::Display for UnknownChunks {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("use `whole`, a number of code points from 1, or `random:SEED`")
+    }
+}
+
+impl std::error::Error for UnknownChunks {}
+
+impl FromStr for Chunks {
+    type Err = UnknownChunks;
+
+    fn from_str(text: &str) -> Result<Self, UnknownChunks> {
         match text.strip_prefix("random:") {
-            Some(seed) => seed.parse().map(Self::Random).map_err(|_| wrong()),
+            Some(seed) => seed.parse().map(Self::Random).map_err(|_| UnknownChunks),
             None if text == "whole" => Ok(Self::Whole),
-            None => text.parse().ok().filter(|&length| length > 0).map(Self::Every).ok_or_else(wrong),
+            None => text.parse().ok().filter(|&length| length > 0).map(Self::Every).ok_or(UnknownChunks),
         }
     }
 }

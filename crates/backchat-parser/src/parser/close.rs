@@ -2,19 +2,19 @@
 
 use super::error::{Cause, ParseError};
 use super::event::EventRef;
-use super::machine::Parser;
+use super::machine::Machine;
 use super::message::{self, NoValue};
 use super::plan::{FieldPlan, Plan};
 use super::problem::Problem;
 use super::recovery::{Context, LaterCloser, Stretch};
-use super::region::{Ended, Origin, Region, count, ended_of};
+use super::region::{Closer, Ended, Origin, Region, count, ended_of};
 use super::scan::{Buffer, Scan};
 use super::signals::Malformed;
 use super::span::Span;
 use crate::content::recovery::{self, Deviation, ProblemKind, ReadCalls, RecoveryPolicy, Request};
-use crate::content::{self, Mode};
+use crate::content::{self, Capture, Mode};
 use crate::parser::error::Stage;
-use crate::template::{ContentSpec, Field, Regions, Template};
+use crate::template::{Field, Regions, Template};
 use backchat_core::json::Value;
 
 struct Closing<'c> {
@@ -22,8 +22,7 @@ struct Closing<'c> {
     field: &'c Field,
     plan: &'c FieldPlan,
     body: Span,
-    /// The delimiter that ends it.
-    closer: Span,
+    closer: Closer,
     /// Whether the end of the text ends it.
     at_end: bool,
     /// Its index among the regions of its field.
@@ -44,9 +43,8 @@ impl Closing<'_> {
             ProblemKind::FalseOpener => self.region.opener,
             _ => found.range.map_or(self.body, inside),
         };
-        // With `allow_non_json`, any text is a value.
-        let takes_text = matches!(&self.field.content, ContentSpec::Json(args) if args.allow_non_json);
-        let is_text = takes_text && found.kind == ProblemKind::ArgumentsNotObject && !found.is_fixed;
+        let is_text =
+            self.field.content.takes_any_text() && found.kind == ProblemKind::ArgumentsNotObject && !found.is_fixed;
         Problem {
             at_end: self.at_end && is_text,
             call: found.call.map(|call| self.first_call + call),
@@ -76,10 +74,10 @@ impl Closing<'_> {
     }
 }
 
-impl Parser {
-    /// Closes the region the parser is in, if any; `closer` is the delimiter that closes it.
-    pub(super) fn close(&mut self, closer: Span, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
-        let Some(region) = self.region.take().filter(|_| !self.skims) else { return Ok(()) };
+impl Machine {
+    /// Closes the region the parser is in, if any.
+    pub(super) fn close(&mut self, closer: Closer, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        let Some(mut region) = self.region.take().filter(|_| !self.skims) else { return Ok(()) };
         let (plan, template) = (self.plan.clone(), self.template.clone());
         let (Some(field), Some(known)) = (template.fields().get(region.field), plan.fields.get(region.field)) else {
             return Ok(());
@@ -93,6 +91,7 @@ impl Parser {
         if is_left_out {
             return Ok(());
         }
+        Capture::add_closing(&mut region.captures, &closer.captures);
         let body = Span::new(region.body, self.position);
         let text = self.buffer.slice(body.start, body.end);
         let may_close = plan.implicit == Some(region.field) && plan.may_close(text);
@@ -100,15 +99,16 @@ impl Parser {
             self.signals.look_for_marks(&plan, text);
         }
         if self.mode == Mode::Stable
-            && self.is_left_over(&region, field, body, closer.end)
+            && self.is_left_over(&region, field, body, closer.span.end)
             && let Ok(value) = content::region_value(field, text, &region.captures, self.mode)
         {
             // The reference reads no further. The events have the text, and the message keeps its value.
-            sink(EventRef::Close { field: &known.name, value: &value, span: closer, body });
+            let Closer { span, captures } = &closer;
+            sink(EventRef::Close { field: &known.name, value: &value, captures, span: *span, body });
             return Ok(());
         }
         let number = count(&mut self.ended, region.field);
-        let at_end = self.ends_with_text(region.field, closer);
+        let at_end = self.ends_with_text(region.field, closer.span);
         let calls = self.message.value(field).and_then(Value::as_list).filter(|_| field.repeats);
         let first_call = calls.map_or(0, <[Value]>::len);
         let closing = Closing { region, field, plan: known, body, closer, at_end, number, first_call };
@@ -133,7 +133,7 @@ impl Parser {
         let mut unclosed = self.unclosed(closing);
         let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
         let context = Context { plan, template, tools };
-        let (body, closer, view) = (closing.body, closing.closer, self.buffer.view(true));
+        let (body, closer, view) = (closing.body, closing.closer.span, self.buffer.view(true));
         if plan.implicit == Some(closing.region.field) {
             let stretch = Stretch { body, closer, may_close, has_false_opener: false };
             self.ledger.end_stretch(stretch, view, &context, sink);
@@ -149,7 +149,7 @@ impl Parser {
     /// The problem of a region that ends without one of its field's own closers. Its call is the first that the region
     /// would add.
     fn unclosed(&self, closing: &Closing<'_>) -> Option<Problem> {
-        let closer = self.buffer.slice(closing.closer.start, closing.closer.end).trim();
+        let closer = self.buffer.slice(closing.closer.span.start, closing.closer.span.end).trim();
         let is_turn_mark = || self.plan.turn_marks.iter().any(|mark| mark == closer);
         let is_unclosed = closing.plan.needs_closer && (closing.at_end || is_turn_mark());
         is_unclosed.then(|| Problem {
@@ -182,12 +182,12 @@ impl Parser {
         };
         let mut read = recovery::read(field, &call.form, text, &region.captures, request);
         let mut later = None;
-        let begin = self.buffer.slice(body.start, closer.end).trim_start();
+        let begin = self.buffer.slice(body.start, closer.span.end).trim_start();
         if region.origin == Origin::Opened && region.opener.end == body.start && !call.can_begin_with(begin) {
             // After a false opener the rest is not a body.
             read.deviations = vec![Deviation::of_opener()];
-        } else if call.is_json && !at_end && read.value.is_err() {
-            later = LaterCloser::find(region.field, text, closer.start);
+        } else if !at_end && read.value.is_err() {
+            later = LaterCloser::find(call, text, closer.span.start);
         }
         (read, later)
     }
@@ -202,7 +202,7 @@ impl Parser {
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
         let ReadCalls { value, deviations, is_unfinished } = read;
-        let Closing { field, plan, closer: span, body, .. } = closing;
+        let Closing { field, plan, body, closer: Closer { span, .. }, .. } = closing;
         let value = match value {
             Ok(Some(value)) => value,
             Ok(None) => {
@@ -246,7 +246,8 @@ impl Parser {
         if let Some(growing) = closing.region.growing {
             growing.finish(&value, &mut self.calls, sink);
         }
-        sink(EventRef::Close { field: &plan.name, value: &value, span, body });
+        let captures = &closing.closer.captures;
+        sink(EventRef::Close { field: &plan.name, value: &value, captures, span, body });
         Ok(())
     }
 
@@ -258,7 +259,8 @@ impl Parser {
         later: Option<LaterCloser>,
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
-        let Closing { plan, closer, body, at_end, number, .. } = *closing;
+        let Closing { plan, body, at_end, number, .. } = *closing;
+        let span = closing.closer.span;
         let field = closing.field.name.clone();
         let text = closing.text(&self.buffer);
         if self.mode == Mode::Reference || failure.exhausted {
@@ -266,7 +268,7 @@ impl Parser {
             self.fail();
             return Err(self.error(Cause::Malformed { field, text, reason: failure.reason }));
         }
-        sink(EventRef::Malformed { field: &plan.name, text, reason: &failure.reason, span: closer, body });
+        sink(EventRef::Malformed { field: &plan.name, text, reason: &failure.reason, span, body });
         let tells_why = |found: &Deviation| matches!(found.kind, ProblemKind::Malformed | ProblemKind::FalseOpener);
         let problem = match deviations.into_iter().find(|found| !found.is_fixed).filter(tells_why) {
             Some(found) => Problem { call: None, ..closing.problem(found) },

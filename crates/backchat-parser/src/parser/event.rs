@@ -6,7 +6,7 @@ use super::chunk_text::ChunkText;
 use super::kept_text::IdSpans;
 use super::problem::Problem;
 use super::span::Span;
-use crate::content::Capture;
+use crate::content::{Capture, Captures};
 use backchat_core::json::Value;
 
 /// An event of the text.
@@ -18,7 +18,7 @@ pub enum Event {
         /// The field.
         field: Arc<str>,
         /// The named captures of its open pattern.
-        captures: Vec<Capture>,
+        captures: Captures,
         /// The delimiter; empty where the implicit field began.
         span: Span,
     },
@@ -39,6 +39,8 @@ pub enum Event {
         field: Arc<str>,
         /// The value.
         value: Value,
+        /// The named captures of its close pattern.
+        captures: Captures,
         /// The delimiter; empty where the region ended without one.
         span: Span,
         /// The body.
@@ -112,6 +114,8 @@ pub enum EventRef<'e> {
         field: &'e Arc<str>,
         /// The value.
         value: &'e Value,
+        /// The named captures of its close pattern.
+        captures: &'e [Capture],
         /// The delimiter; empty where the region ended without one.
         span: Span,
         /// The body.
@@ -196,14 +200,18 @@ impl<'e> EventRef<'e> {
     fn owned_out_of_line(&self) -> Event {
         match *self {
             EventRef::Open { field, captures, span } => {
-                Event::Open { field: field.clone(), captures: captures.to_vec(), span }
+                Event::Open { field: field.clone(), captures: Captures::of(captures), span }
             }
             EventRef::Chunk { field, text, dirty, span } => {
                 Event::Chunk { field: field.clone(), text: text.into(), dirty, span }
             }
-            EventRef::Close { field, value, span, body } => {
-                Event::Close { field: field.clone(), value: value.clone(), span, body }
-            }
+            EventRef::Close { field, value, captures, span, body } => Event::Close {
+                field: field.clone(),
+                value: value.clone(),
+                captures: Captures::of(captures),
+                span,
+                body,
+            },
             EventRef::CallStart { field, index, name, id } => {
                 Event::CallStart { field: field.clone(), index, name: name.to_owned(), id: id.map(str::to_owned) }
             }
@@ -224,7 +232,9 @@ impl Event {
         match self {
             Event::Open { field, captures, span } => EventRef::Open { field, captures, span: *span },
             Event::Chunk { field, text, dirty, span } => EventRef::Chunk { field, text, dirty: *dirty, span: *span },
-            Event::Close { field, value, span, body } => EventRef::Close { field, value, span: *span, body: *body },
+            Event::Close { field, value, captures, span, body } => {
+                EventRef::Close { field, value, captures, span: *span, body: *body }
+            }
             Event::CallStart { field, index, name, id } => {
                 EventRef::CallStart { field, index: *index, name, id: id.as_deref() }
             }
@@ -246,7 +256,7 @@ impl Event {
         self.borrowed().kind()
     }
 
-    /// The event as transformers writes it, and also `start` and `end` of its span, the `captures` of an opening, the
+    /// The event as transformers writes it, and also `start` and `end` of its span, the `captures` of its delimiter, the
     /// `body` of a region that ended, and the range of `ids` that the span came from.
     pub fn to_value_with_spans(&self, ids: Option<&IdSpans>) -> Value {
         let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
@@ -258,18 +268,17 @@ impl Event {
             }
         };
         match self {
-            Event::Open { span, captures, .. } => {
-                add(span);
-                let captures = captures.iter().map(|capture| (capture.name.to_string(), capture.text.as_str().into()));
-                entries.insert("captures", Value::Object(captures.collect()));
-            }
-            Event::Chunk { span, .. } => add(span),
+            Event::Open { span, .. } | Event::Chunk { span, .. } => add(span),
             Event::Close { span, body, .. } | Event::Malformed { span, body, .. } => {
                 add(span);
                 entries.insert("body", Value::List(vec![body.start.into(), body.end.into()]));
             }
             Event::Problem(problem) => add(&problem.span),
             Event::CallStart { .. } | Event::CallArguments { .. } => {}
+        }
+        if let Event::Open { captures, .. } | Event::Close { captures, .. } = self {
+            let captures = captures.iter().map(|capture| (capture.name.to_string(), capture.text.as_str().into()));
+            entries.insert("captures", Value::Object(captures.collect()));
         }
         Value::Object(entries)
     }

@@ -3,8 +3,9 @@
 use super::error::{Cause, ParseError};
 use super::event::EventRef;
 use super::events::Events;
+use super::interface::Parser;
 use super::kept_text::IdSpans;
-use super::machine::Parser;
+use super::machine::Machine;
 use super::options::Options;
 use super::part::part;
 use super::plan::Glance;
@@ -44,7 +45,8 @@ impl Parser {
             feed.show(event.borrowed(), &mut |event| events.push(event.to_owned()));
         }
         parser.initial_events = events;
-        parser.scan.swap_quiet(&mut feed.quiet);
+        parser.machine.scan.swap_quiet(&mut feed.quiet);
+        parser.machine.expects_ids = true;
         parser.ids = Some(feed);
         Ok(parser)
     }
@@ -68,19 +70,20 @@ impl Parser {
     /// The fast path for an id whose text is released at once and whole, as most are; false if it does not apply.
     #[inline(always)]
     fn show_plain(&mut self, id: u32, sink: &mut impl FnMut(EventRef<'_>)) -> bool {
-        let (Some(feed), Some(region)) = (&mut self.ids, &self.region) else { return false };
-        let (Some(text), Some(field)) = (feed.plain(id), self.plan.shown.get(region.field)) else { return false };
-        let start = self.buffer.end();
-        let is_held = !feed.quiet || self.position < start;
-        if is_held || region.growing.is_some() || self.scan.glance(text) != Glance::Clear {
+        let Self { machine, ids: Some(feed), .. } = self else { return false };
+        let Some(region) = &machine.region else { return false };
+        let (Some(text), Some(field)) = (feed.plain(id), machine.plan.shown.get(region.field)) else { return false };
+        let start = machine.buffer.end();
+        let is_held = !feed.quiet || machine.position < start;
+        if is_held || region.growing.is_some() || machine.scan.glance(text) != Glance::Clear {
             return false;
         }
-        self.buffer.push(text);
+        machine.buffer.push(text);
         let end = start + text.len();
-        self.scan.skip_to(end);
-        self.position = end;
-        if self.mode == Mode::Reference {
-            self.from = end;
+        machine.scan.skip_to(end);
+        machine.position = end;
+        if machine.mode == Mode::Reference {
+            machine.from = end;
         }
         let span = feed.span_at_end(Span::new(start, end));
         sink(EventRef::Chunk { field: &field.name, text, dirty: field.dirty, span });
@@ -90,44 +93,32 @@ impl Parser {
 
     #[inline(never)]
     fn feed_any_tokens(&mut self, ids: &[u32], sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
-        self.with_ids(|parser, feed| {
+        self.with_ids(|machine, feed| {
             if let [id] = ids
                 && let Some(text) = feed.plain(*id)
             {
-                let done = parser.feed_into(text, &mut |event| feed.show(event, sink));
+                let done = machine.feed_into(text, &mut |event| feed.show(event, sink));
                 feed.count();
                 return done;
             }
-            let text = feed.text(ids, parser.buffer.end());
-            parser.feed_letters(feed, text, sink)
+            let text = feed.text(ids, machine.buffer.end());
+            feed_letters(machine, feed, text, sink)
         })
     }
 
-    /// Takes text in letters.
-    fn feed_letters(
-        &mut self,
-        feed: &mut TokenFeed,
-        letters: String,
-        sink: &mut dyn FnMut(EventRef<'_>),
-    ) -> Result<(), ParseError> {
-        let done = match letters.as_str() {
-            "" => Ok(()),
-            letters => self.feed_into(letters, &mut |event| feed.show(event, sink)),
-        };
-        feed.give_back(letters);
-        done
-    }
-
-    /// Runs a closure with the ids while the parser reads letters.
+    /// Runs a closure with the ids, in which the machine reads letters.
     fn with_ids(
         &mut self,
-        work: impl FnOnce(&mut Self, &mut TokenFeed) -> Result<(), ParseError>,
+        work: impl FnOnce(&mut Machine, &mut TokenFeed) -> Result<(), ParseError>,
     ) -> Result<(), ParseError> {
-        let Some(mut feed) = self.ids.take() else { return Err(self.error(Cause::IdsForText)) };
-        self.scan.swap_quiet(&mut feed.quiet);
-        let done = work(self, &mut feed);
-        self.scan.swap_quiet(&mut feed.quiet);
-        self.ids = Some(feed);
+        let Self { machine, ids: Some(feed), .. } = self else {
+            return Err(self.machine.error(Cause::IdsForText));
+        };
+        machine.expects_ids = false;
+        machine.scan.swap_quiet(&mut feed.quiet);
+        let done = work(machine, feed);
+        machine.scan.swap_quiet(&mut feed.quiet);
+        machine.expects_ids = true;
         done
     }
 
@@ -149,9 +140,9 @@ impl Parser {
     /// Feeds text without ids. Markers spelled in it count as markers, as in a prompt.
     pub fn feed_spelled(&mut self, text: &str) -> Result<Events, ParseError> {
         let mut events = Events::default();
-        self.with_ids(|parser, feed| {
-            let letters = feed.spelled(text, parser.buffer.end());
-            parser.feed_letters(feed, letters, &mut |event| events.push(event.to_owned()))
+        self.with_ids(|machine, feed| {
+            let letters = feed.spelled(text, machine.buffer.end());
+            feed_letters(machine, feed, letters, &mut |event| events.push(event.to_owned()))
         })?;
         Ok(events)
     }
@@ -164,9 +155,24 @@ impl Parser {
     }
 
     pub(super) fn end_tokens_into(&mut self, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
-        self.with_ids(|parser, feed| {
-            let letters = feed.end(parser.buffer.end());
-            parser.feed_letters(feed, letters, sink)
+        self.with_ids(|machine, feed| {
+            let letters = feed.end(machine.buffer.end());
+            feed_letters(machine, feed, letters, sink)
         })
     }
+}
+
+/// Takes text in letters.
+fn feed_letters(
+    machine: &mut Machine,
+    feed: &mut TokenFeed,
+    letters: String,
+    sink: &mut dyn FnMut(EventRef<'_>),
+) -> Result<(), ParseError> {
+    let done = match letters.as_str() {
+        "" => Ok(()),
+        letters => machine.feed_into(letters, &mut |event| feed.show(event, sink)),
+    };
+    feed.give_back(letters);
+    done
 }

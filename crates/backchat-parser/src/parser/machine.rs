@@ -1,32 +1,30 @@
-//! The streaming parser: `feed` takes chunks, `finish` ends the text, and both return events in the text's order.
+//! The streaming machine: `feed_into` takes chunks of text, `finish` ends it, and both pass events to a sink in the text's order.
 
 use std::sync::Arc;
 
 use super::Finished;
-use super::calls::GrowingCalls;
+use super::calls::{GrowingCalls, More};
 use super::error::{Cause, ParseError, Stage};
 use super::event::{Event, EventRef};
-use super::events::Events;
 use super::message::Message;
 use super::options::{ClosersInStrings, Options, Reasoning};
 use super::plan::{FieldPlan, Glance, Plan, Watch};
 use super::problem::Problem;
-use super::recovery::{Context, Flow, Gate, Ledger};
-use super::region::{Ended, Origin, Region};
+use super::recovery::{Ahead, Context, Flow, Gate, Ledger};
+use super::region::{Closer, Ended, Origin, Region};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::Signals;
 use super::span::Span;
 use super::spare::Buffers;
-use super::token_feed::TokenFeed;
 use crate::content::coerce::Tools;
 use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
-use crate::content::{Capture, Mode};
-use crate::template::{ContentSpec, Regions, Template};
-use backchat_core::json::{Object, Value};
+use crate::content::{Capture, Captures, Mode};
+use crate::template::{Regions, Template};
+use backchat_core::json::Value;
 
-/// Reads one message of a model, piece by piece.
+/// Reads the text of one message.
 #[derive(Clone, Debug)]
-pub struct Parser {
+pub(super) struct Machine {
     pub(super) template: Template,
     /// The delimiters to watch for, which all parsers of a template share.
     pub(super) plan: Arc<Plan>,
@@ -56,57 +54,20 @@ pub struct Parser {
     pub(super) calls: usize,
     pub(super) message: Message,
     pub(super) stage: Stage,
-    pub(super) prefix_length: usize,
-    pub(super) initial_events: Vec<Event>,
-    /// The input of a parser of ids; taken out while ids are being read.
-    pub(super) ids: Option<Box<TokenFeed>>,
+    /// Whether ids are expected, so that text is refused.
+    pub(super) expects_ids: bool,
 }
 
-/// The text a parser holds, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held<'p> {
-    /// The text.
-    pub text: &'p str,
-    /// Its start, counted like a [`Span`].
-    pub start: usize,
-    /// The delimiters it could be part of.
-    pub pending: Vec<Pending<'p>>,
-}
-
-/// A delimiter that may have begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pending<'p> {
-    /// The field.
-    pub field: &'p str,
-    /// Whether it closes the field rather than opening it.
-    pub closes: bool,
-    /// The delimiter as a pattern.
-    pub pattern: &'p str,
-    /// Its possible start, counted like a [`Span`].
-    pub start: usize,
-}
-
-/// Feeds a parser text only as lookahead: its events are not reported, and the message lacks it.
-///
-/// For stable mode only, in which a value never affects how the following text is parsed.
-pub fn skim(parser: &mut Parser, text: &str) -> Result<(), ParseError> {
-    parser.skims = true;
-    let taken = parser.feed_into(text, &mut |_| {});
-    parser.skims = false;
-    taken
-}
-
-impl Parser {
-    /// Begins a message. `prefix` is the prompt up to the model's output; the text after its last start anchor belongs
-    /// to the message.
-    pub fn new(template: &Template, prefix: &str, options: Options) -> Result<Self, ParseError> {
+impl Machine {
+    /// Reads the part of a prompt that belongs to the message; returns its length and its events, too.
+    pub fn after(template: &Template, prefix: &str, options: Options) -> Result<(Self, usize, Vec<Event>), ParseError> {
         let is_plain = options.reasoning == Reasoning::Kept && !options.tools_off;
         let treated = (!is_plain).then(|| template.treating(|field| options.regions_of(field)));
         let template = treated.as_ref().unwrap_or(template);
         let plan = template.prepared(Plan::new);
         let (prefix, anchored) = plan.anchor.rest(prefix)?;
         let Buffers { searches, text, ended } = plan.spare.take();
-        let mut parser = Self {
+        let mut machine = Self {
             scan: Scan::new(&plan, options.mode, searches),
             message: Message::new(template.defaults()),
             template: template.clone(),
@@ -131,35 +92,27 @@ impl Parser {
             grow_calls: options.grow_calls && options.mode == Mode::Stable,
             calls: 0,
             stage: Stage::Prefix,
-            prefix_length: prefix.len(),
-            initial_events: Vec::new(),
-            ids: None,
+            expects_ids: false,
         };
         if !anchored && !prefix.is_empty() {
-            parser.signals.no_anchor = true;
-            if parser.mode == Mode::Stable {
-                parser.ledger.report(Problem::new(ProblemKind::NoAnchor, Span::new(0, 0)), &mut |_| {});
+            machine.signals.no_anchor = true;
+            if machine.mode == Mode::Stable {
+                machine.ledger.report(Problem::new(ProblemKind::NoAnchor, Span::new(0, 0)), &mut |_| {});
             }
         }
+        let mut events = Vec::new();
         if !prefix.is_empty() {
-            let mut events = Vec::new();
-            parser.buffer.push(prefix);
-            parser.step(false, &mut |event| events.push(event.to_owned()))?;
+            machine.buffer.push(prefix);
+            machine.step(false, &mut |event| events.push(event.to_owned()))?;
             if !is_plain {
-                parser.leave_prefix(&mut events);
+                machine.leave_prefix(&mut events);
             }
             // A push would reserve room for several, and there is rarely more than one.
             events.shrink_to_fit();
-            parser.initial_events = events;
         }
-        parser.stage = Stage::Feed;
-        parser.begin_recovery();
-        Ok(parser)
-    }
-
-    /// The template it parses with: the given one, adapted to the options.
-    pub fn template(&self) -> &Template {
-        &self.template
+        machine.stage = Stage::Feed;
+        machine.begin_recovery();
+        Ok((machine, prefix.len(), events))
     }
 
     /// Starts holding text from here on, if a policy may require it.
@@ -187,24 +140,6 @@ impl Parser {
         gate.first = (is_at_first && can_hold).then_some(self.position);
         self.gate = Some(Box::new(gate));
         self.scan.wake();
-    }
-
-    /// The events of the prefix itself.
-    pub fn initial_events(&self) -> &[Event] {
-        &self.initial_events
-    }
-
-    /// The number of bytes of the prefix that belong to the message: the text begins at this place.
-    pub fn prefix_length(&self) -> usize {
-        self.prefix_length
-    }
-
-    /// Feeds more text and returns the events.
-    #[inline]
-    pub fn feed(&mut self, text: &str) -> Result<Events, ParseError> {
-        let mut events = Events::default();
-        self.feed_into(text, &mut |event| events.push(event.to_owned()))?;
-        Ok(events)
     }
 
     /// Feeds more text and passes the events to a sink, without allocating for each.
@@ -246,28 +181,7 @@ impl Parser {
     }
 
     /// Ends the text: held text is decided, and the message is complete.
-    pub fn finish(self) -> Result<Finished, ParseError> {
-        let mut events = Vec::new();
-        let finished = self.finish_into(&mut |event| events.push(event.to_owned()))?;
-        Ok(Finished { events, ..finished })
-    }
-
-    /// Ends the text and passes the last events to a sink, without copying their values.
-    pub fn finish_into(self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
-        self.finish_ids(sink)
-    }
-
-    fn finish_ids(mut self, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
-        if self.ids.is_some() {
-            self.end_tokens_into(sink)?;
-        }
-        let Some(mut feed) = self.ids.take() else { return self.finish_text(sink) };
-        self.scan.swap_quiet(&mut feed.quiet);
-        let finished = self.finish_text(&mut |event| feed.show(event, sink))?;
-        Ok(feed.finish(finished))
-    }
-
-    fn finish_text(mut self, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
+    pub fn finish(mut self, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
         if self.mode == Mode::Reference {
             self.stage = Stage::Finalize;
         }
@@ -276,7 +190,7 @@ impl Parser {
             self.release(self.buffer.end(), sink);
         }
         let end = self.buffer.end();
-        self.close(Span::new(end, end), sink)?;
+        self.close(Closer::none_at(end), sink)?;
         self.end_outside();
         self.settle_problems(sink);
         let fields = self.template.fields();
@@ -292,44 +206,9 @@ impl Parser {
         let notes = self.signals.notes(&self.plan);
         let message = self.message.finish(self.template.defaults());
         let (malformed, problems) = (self.signals.malformed, self.ledger.finish());
-        let prefix_length = self.prefix_length;
         let (searches, text) = (self.scan.into_searches(), self.buffer.into_text());
         self.plan.spare.leave(Buffers { searches, text, ended: self.ended });
-        Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new(), prefix_length })
-    }
-
-    /// The held text, and the delimiters it could be part of.
-    pub fn held(&self) -> Held<'_> {
-        let watch = watched(&self.plan, self.region.as_ref());
-        let pending = watch.delimiters.iter().filter_map(|&index| {
-            let start = self
-                .scan
-                .pending(&self.plan, index, &self.buffer, self.position)
-                .filter(|&start| start >= self.position)?;
-            let delimiter = self.plan.delimiters.get(index)?;
-            let field = &self.plan.fields.get(delimiter.field)?.name;
-            Some(Pending { field, closes: delimiter.closes, pattern: delimiter.pattern.source(), start })
-        });
-        Held {
-            text: self.buffer.slice(self.position, self.buffer.end()),
-            start: self.position,
-            pending: pending.collect(),
-        }
-    }
-
-    /// The message so far: the values of the regions that have closed, and the defaults.
-    pub fn message(&self) -> Object {
-        let message = self.message.clone().finish(self.template.defaults());
-        match &self.ids {
-            Some(feed) => feed.object(&message),
-            None => message,
-        }
-    }
-
-    /// The field whose region the parser is in.
-    pub fn current_field(&self) -> Option<&str> {
-        let region = self.region.as_ref()?;
-        self.plan.fields.get(region.field).map(|field| &*field.name)
+        Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new(), prefix_length: 0 })
     }
 
     fn check_usable(&self) -> Result<(), ParseError> {
@@ -340,13 +219,13 @@ impl Parser {
     #[inline(never)]
     fn step(&mut self, ended: bool, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         self.check_usable()?;
-        if self.ids.is_some() {
+        if self.expects_ids {
             self.fail();
             return Err(self.error(Cause::TextForIds));
         }
         self.stalled = false;
         while !self.stalled {
-            match self.with_gate(|parser, gate| parser.follow_trial(gate, ended, sink))? {
+            match self.with_gate(|machine, gate| machine.follow_trial(gate, ended, sink))? {
                 Flow::Goes => {}
                 Flow::Again => continue,
                 Flow::Waits => break,
@@ -356,7 +235,8 @@ impl Parser {
             if self.gate.is_some()
                 && let Some((limit, next)) = scanned.as_ref().ok().map(Scanned::limit)
             {
-                match self.with_gate(|parser, gate| parser.guard(gate, limit, next, ended, sink))? {
+                let ahead = Ahead { limit, next, ended };
+                match self.with_gate(|machine, gate| machine.guard(gate, ahead, sink))? {
                     Flow::Goes => {}
                     Flow::Again => continue,
                     Flow::Waits => break,
@@ -383,6 +263,12 @@ impl Parser {
                 }
             }
         }
+        self.forget_read_text(ended);
+        Ok(())
+    }
+
+    /// Drops the text that neither the open region nor a decision needs.
+    fn forget_read_text(&mut self, ended: bool) {
         let region = self.region.as_ref();
         let begun = self.gate.as_ref().map(|gate| gate.begun(region)).or(region.map(|region| region.body));
         let mut needed = begun.unwrap_or(self.position).min(self.position);
@@ -396,7 +282,6 @@ impl Parser {
             self.scan.wake();
         }
         self.buffer.trim(needed, self.plan.reach_behind);
-        Ok(())
     }
 
     /// Acts on a delimiter.
@@ -424,23 +309,29 @@ impl Parser {
         if is_as_written {
             return self.commit_as_written(field, opens, span, sink);
         }
-        let captures = if opens { self.captures(next) } else { Vec::new() };
-        self.close(if opens { Span::new(next.start, next.start) } else { span }, sink)?;
-        (self.position, self.from) = (next.end, next.end);
+        let captures = self.scan.captures(&self.plan, next, &self.buffer);
         if opens {
-            self.end_outside();
-            let mut growing = None;
-            if let Some(plan) = self.plan.fields.get(field).filter(|plan| plan.regions != Regions::Dropped) {
-                sink(EventRef::Open { field: &plan.name, captures: &captures, span });
-                growing = self.growing_calls(field, &captures);
-                if let Some(growing) = &mut growing {
-                    growing.begin(&mut self.calls, sink);
-                }
-            }
-            self.region =
-                Some(Region { captures, growing, opener: span, ..Region::new(field, next.end, Origin::Opened) });
+            self.close(Closer::none_at(next.start), sink)?;
+            self.open(field, span, captures, sink);
+        } else {
+            self.close(Closer { span, captures }, sink)?;
         }
+        (self.position, self.from) = (next.end, next.end);
         Ok(())
+    }
+
+    /// Begins a region that a delimiter opens.
+    fn open(&mut self, field: usize, span: Span, captures: Vec<Capture>, sink: &mut dyn FnMut(EventRef<'_>)) {
+        self.end_outside();
+        let mut growing = None;
+        if let Some(plan) = self.plan.fields.get(field).filter(|plan| plan.regions != Regions::Dropped) {
+            sink(EventRef::Open { field: &plan.name, captures: &captures, span });
+            growing = self.growing_calls(field, &captures);
+            if let Some(growing) = &mut growing {
+                growing.begin(&mut self.calls, sink);
+            }
+        }
+        self.region = Some(Region { captures, growing, opener: span, ..Region::new(field, span.end, Origin::Opened) });
     }
 
     /// Acts on a delimiter that is part of the region's text.
@@ -452,7 +343,7 @@ impl Parser {
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
         if opens {
-            self.close(Span::new(span.start, span.start), sink)?;
+            self.close(Closer::none_at(span.start), sink)?;
             self.region = Some(Region::new(field, span.start, Origin::Opened));
             if let Some(plan) = self.plan.fields.get(field) {
                 sink(EventRef::Open { field: &plan.name, captures: &[], span });
@@ -460,7 +351,7 @@ impl Parser {
             self.release(span.end, sink);
         } else {
             self.release(span.end, sink);
-            self.close(Span::new(span.end, span.end), sink)?;
+            self.close(Closer::none_at(span.end), sink)?;
         }
         (self.position, self.from) = (span.end, span.end);
         Ok(())
@@ -484,7 +375,7 @@ impl Parser {
         {
             region.body = self.position;
             let span = Span::new(self.position, self.position);
-            events.push(Event::Open { field: plan.name.clone(), captures: Vec::new(), span });
+            events.push(Event::Open { field: plan.name.clone(), captures: Captures::default(), span });
         }
     }
 
@@ -494,8 +385,8 @@ impl Parser {
             return false;
         };
         let Some(field) = self.template.fields().get(region.field) else { return false };
-        matches!(field.content, ContentSpec::Json(_))
-            && region.strings.is_open_after(self.buffer.slice(region.body, self.position), &field.content)
+        !field.content.quotes().is_empty()
+            && region.strings.is_open_after(self.buffer.slice(region.body, self.position), field)
     }
 
     /// The reader of the calls of a region that begins, if it may have calls.
@@ -508,16 +399,6 @@ impl Parser {
         // A call that a policy may recover is sent whole, because nothing that was reported is revised.
         let shape = plan.calls.as_ref().filter(|_| self.ledger.policies.is_empty());
         may_have_calls.then(|| Box::new(GrowingCalls::new(field, &plan.name, shape, captures)))
-    }
-
-    fn captures(&self, open: Delimited) -> Vec<Capture> {
-        let Some(delimiter) = self.plan.delimiters.get(open.delimiter) else { return Vec::new() };
-        let groups = delimiter.pattern.named_groups().iter();
-        let taken = groups.filter_map(|(name, group)| {
-            let (start, end) = self.scan.group(open.delimiter, *group)?;
-            Some(Capture { name: name.clone(), text: self.buffer.slice(start, end).to_owned() })
-        });
-        taken.collect()
     }
 
     /// Releases the text up to a position to the current region.
@@ -563,8 +444,8 @@ impl Parser {
     fn grow(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         let Some(Region { field, body, growing: Some(growing), .. }) = &mut self.region else { return };
         let Some(field) = self.template.fields().get(*field) else { return };
-        let (body, text) = (self.buffer.slice(*body, end), self.buffer.slice(start, end));
-        growing.grow(field, body, text, self.tools.as_deref(), &mut self.calls, sink);
+        let more = More { body: self.buffer.slice(*body, end), text: self.buffer.slice(start, end) };
+        growing.grow(field, more, self.tools.as_deref(), &mut self.calls, sink);
     }
 
     /// Ends text outside all regions, if there was any.
@@ -580,7 +461,7 @@ impl Parser {
             return;
         }
         self.ledger.settle(self.has_calls(), sink);
-        let content = self.template.field("content").filter(|field| matches!(field.content, ContentSpec::Text { .. }));
+        let content = self.template.field("content").filter(|field| field.content.is_text());
         let is_lost = content.filter(|field| self.message.value(field).is_none_or(Value::is_empty));
         let pieces = self.signals.take_outside();
         let is_asked = self.ledger.policies.contains(RecoveryPolicy::OutsideText);
@@ -601,7 +482,7 @@ impl Parser {
         sink(EventRef::Open { field: &name, captures: &[], span: start });
         sink(EventRef::Chunk { field: &name, text: &text, dirty: false, span: body });
         if let Ok(value) = self.message.insert(field, Value::from(text.as_str())) {
-            sink(EventRef::Close { field: &name, value: &value, span: end, body });
+            sink(EventRef::Close { field: &name, value: &value, captures: &[], span: end, body });
         }
     }
 
@@ -618,7 +499,7 @@ impl Parser {
 
 /// The delimiters watched for in a region, or outside of all.
 #[inline]
-fn watched<'p>(plan: &'p Plan, region: Option<&Region>) -> &'p Watch {
+pub(super) fn watched<'p>(plan: &'p Plan, region: Option<&Region>) -> &'p Watch {
     region
         .filter(|region| plan.implicit != Some(region.field))
         .and_then(|region| plan.fields.get(region.field))

@@ -36,6 +36,7 @@ mod error;
 mod event;
 mod events;
 mod feed_ids;
+mod interface;
 mod kept_text;
 mod machine;
 mod message;
@@ -62,7 +63,7 @@ mod token_tests;
 
 pub use crate::content::coerce::{Tools, ToolsError};
 pub use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy, UnknownPolicy};
-pub use crate::content::{Capture, Mode};
+pub use crate::content::{Capture, Captures, Mode};
 // How the command and the tests cut texts.
 pub use chunk_text::ChunkText;
 pub use chunks::{Chunks, cut, cut_ids};
@@ -71,9 +72,8 @@ pub use error::{ParseError, ParseErrorKind};
 pub use event::{Event, EventRef};
 pub use events::Events;
 // Which ids the events of a parser of ids came from.
+pub use interface::{Held, Parser, Pending, skim};
 pub use kept_text::IdSpans;
-pub use machine::Parser;
-pub use machine::{Held, Pending, skim};
 pub use options::{ClosersInStrings, Options, Reasoning};
 pub use problem::Problem;
 pub use signals::Malformed;

@@ -8,7 +8,7 @@ use super::closers;
 use super::roles::Roles;
 use super::spare::Spare;
 use crate::pattern::{Bytes, Pattern};
-use crate::template::{ContentSpec, Delimiter, Field, Regions, Template};
+use crate::template::{Delimiter, Field, Regions, Template};
 
 /// The field whose text may end anywhere: a truncated answer looks like a complete one.
 const CONTENT: &str = "content";
@@ -214,8 +214,10 @@ impl Plan {
         outside.sort_by_key(|&d| delimiters.get(d).map(|delimiter| (delimiter.closes, name(delimiter))));
         let turn_marks = closers::turn_marks(template.fields());
         let needs_closer = |field: &Field| {
-            let ends_itself = matches!(field.content, ContentSpec::Json(_));
-            field.open.is_some() && field.name != CONTENT && !ends_itself && closers::has_own(field, &turn_marks)
+            field.open.is_some()
+                && field.name != CONTENT
+                && !field.content.delimits_itself()
+                && closers::has_own(field, &turn_marks)
         };
         let fields = template.fields().iter().zip(insides).map(|(field, inside)| FieldPlan {
             name: field.name.as_str().into(),

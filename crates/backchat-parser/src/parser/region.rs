@@ -29,6 +29,22 @@ pub(super) struct Region {
     pub opener: Span,
 }
 
+/// The end of a region.
+#[derive(Clone, Debug)]
+pub(super) struct Closer {
+    /// The delimiter; empty where the region ends without one.
+    pub span: Span,
+    /// The named captures of its pattern.
+    pub captures: Vec<Capture>,
+}
+
+impl Closer {
+    /// An end at a place, without a delimiter of the field.
+    pub fn none_at(place: usize) -> Self {
+        Self { span: Span::new(place, place), captures: Vec::new() }
+    }
+}
+
 /// What a policy did to a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {

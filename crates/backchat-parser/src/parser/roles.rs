@@ -3,7 +3,7 @@
 use crate::content::recovery::CallForm;
 use crate::parser::closers;
 use crate::pattern::{Pattern, PatternPart};
-use crate::template::{ContentSpec, Field, Regions, Shape};
+use crate::template::{Field, JsonArgs, Regions, Shape};
 
 /// The roles of a template's fields.
 #[derive(Clone, Debug, Default)]
@@ -22,18 +22,12 @@ pub(in crate::parser) struct CallField {
     pub form: CallForm,
     /// Whether it has closers that do not end every field.
     pub has_own_closer: bool,
-    /// Whether bodies are plain JSON.
-    pub is_json: bool,
-    begins: BodyStart,
-}
-
-/// How the body of a call can begin.
-#[derive(Clone, Debug)]
-enum BodyStart {
-    Json,
-    /// One of these characters: of a tag, or of a closer.
-    With(Vec<char>),
-    Anything,
+    /// The notation of bodies, if it shows where they end.
+    pub notation: Option<Notation>,
+    /// The characters with which a body can begin after white space; `None` if they are not limited.
+    begins: Option<Vec<char>>,
+    /// Whether a body in a fence may be read.
+    may_be_fenced: bool,
 }
 
 impl Roles {
@@ -43,13 +37,14 @@ impl Roles {
             field: place,
             form: CallForm::new(field),
             has_own_closer: closers::has_own(field, turn_marks),
-            is_json: matches!(&field.content, ContentSpec::Json(args)
-                if !args.allow_non_json && !args.unquoted_keys && args.string_delims.is_empty()),
-            begins: BodyStart::new(field),
+            notation: Notation::of(field),
+            begins: first_of_body(field),
+            may_be_fenced: field.content.is_call_list()
+                || field.content.json().is_some_and(|args| args.string_delims.is_empty()),
         });
         let is_reasoning = |field: &Field| {
             let has_both = field.open.is_some() && field.close.is_some();
-            has_both && matches!(field.content, ContentSpec::Text { .. }) && field.name != "content"
+            has_both && field.content.is_text() && field.name != "content"
         };
         let reasoning = fields.iter().position(is_reasoning);
         let is_read = |place: &usize| fields.get(*place).is_some_and(|field| field.regions == Regions::Read);
@@ -62,40 +57,40 @@ impl Roles {
     }
 }
 
+/// A notation in which a body shows where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::parser) enum Notation {
+    /// JSON itself, no dialect.
+    Json,
+    /// Calls as Python writes them.
+    CallList,
+}
+
+impl Notation {
+    fn of(field: &Field) -> Option<Self> {
+        let is_json = field.content.json().is_some_and(JsonArgs::is_plain);
+        let is_call_list = field.content.is_call_list();
+        is_json.then_some(Self::Json).or_else(|| is_call_list.then_some(Self::CallList))
+    }
+}
+
 impl CallField {
     /// Whether a value of the field can begin with a text whose first character is not blank.
     pub fn can_begin_with(&self, text: &str) -> bool {
         let Some(first) = text.chars().next() else { return true };
-        match &self.begins {
-            BodyStart::Json => matches!(first, '{' | '[' | '"') || text.starts_with("```"),
-            BodyStart::With(all) => all.contains(&first),
-            BodyStart::Anything => true,
-        }
+        let Some(all) = &self.begins else { return true };
+        all.contains(&first) || self.may_be_fenced && text.starts_with("```")
     }
 }
 
-impl BodyStart {
-    fn new(field: &Field) -> Self {
-        match &field.content {
-            ContentSpec::Json(args) if field.transform.is_some() && !args.allow_non_json => {
-                let delimiters = args.string_delims.iter().filter_map(|(open, _)| open.chars().next());
-                let others: Vec<char> = delimiters.collect();
-                match others.is_empty() {
-                    true => BodyStart::Json,
-                    false => BodyStart::With(others.into_iter().chain(['{', '[', '"']).collect()),
-                }
-            }
-            ContentSpec::XmlInline(args) => {
-                let closers = field.close.iter().map(|close| close.pattern());
-                let firsts = [&args.tag_pattern].into_iter().chain(closers).map(first_characters);
-                match firsts.collect::<Option<Vec<_>>>() {
-                    Some(all) => BodyStart::With(all.concat()),
-                    None => BodyStart::Anything,
-                }
-            }
-            _ => BodyStart::Anything,
-        }
-    }
+/// The characters with which a body of the field can begin after white space.
+fn first_of_body(field: &Field) -> Option<Vec<char>> {
+    let Some(args) = field.content.tags() else {
+        return field.content.first_characters().filter(|_| field.transform.is_some());
+    };
+    let closers = field.close.iter().map(|close| close.pattern());
+    let firsts = [&args.tag_pattern].into_iter().chain(closers).map(first_characters);
+    Some(firsts.collect::<Option<Vec<_>>>()?.concat())
 }
 
 /// The characters with which a match can begin after white space, if they are literal.
@@ -133,8 +128,7 @@ fn holds_calls(field: &Field) -> bool {
             Shape::Placeholder(_) | Shape::Literal(_) => false,
         }
     }
-    let is_usable = !matches!(field.content, ContentSpec::Unusable { .. });
-    let is_structured = is_usable && field.content.is_structured();
+    let is_structured = !field.content.is_unusable() && field.content.is_structured();
     let has_function = || field.transform.as_ref().is_some_and(|transform| has_function(&transform.shape));
     is_structured && field.open.is_some() && (field.name == "tool_calls" || has_function())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::part::part;
 use super::plan::{DelimiterPlan, Glance, Plan, Signs, Watch};
 use super::recovery::View;
-use crate::content::Mode;
+use crate::content::{Capture, Mode};
 use crate::pattern::{Pattern, Search, SearchResult, TooMuchWork};
 
 /// New text up to this length is examined byte by byte.
@@ -296,9 +296,14 @@ impl Scan {
         self.quiet = false;
     }
 
-    /// The text that a group of an open delimiter captured.
-    pub fn group(&self, delimiter: usize, group: u32) -> Option<(usize, usize)> {
-        self.searches.get(delimiter)?.group(group as usize)
+    /// The named captures of a delimiter that was found.
+    pub fn captures(&self, plan: &Plan, found: Delimited, buffer: &Buffer) -> Vec<Capture> {
+        let (Some(search), Some(delimiter)) =
+            (self.searches.get(found.delimiter), plan.delimiters.get(found.delimiter))
+        else {
+            return Vec::new();
+        };
+        buffer.view(false).captures(&delimiter.pattern, search)
     }
 
     /// The start of a watched delimiter that the text so far leaves undecided. `shown` is the start of the text that is

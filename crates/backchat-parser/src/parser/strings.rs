@@ -1,6 +1,6 @@
-//! Tracks whether the end of a growing JSON body is inside a string; each byte is read once.
+//! Tracks whether the end of a growing body is inside a string; each byte is read once.
 
-use crate::template::ContentSpec;
+use crate::template::Field;
 
 /// How far a body was read, and whether that position is inside a string.
 #[derive(Clone, Debug, Default)]
@@ -14,19 +14,16 @@ pub(super) struct Strings {
 enum State {
     #[default]
     Outside,
-    /// Between double quotes; the flag says that a backslash comes right before.
-    Quoted { escaped: bool },
+    /// Between two of this quote; the flag says that a backslash comes right before.
+    Quoted { quote: u8, escaped: bool },
     /// Between the delimiters of this number in the dialect.
     Delimited(usize),
 }
 
 impl Strings {
     /// Reads on to the end of `body`, which begins with all that was read before, and says whether a string is open.
-    pub fn is_open_after(&mut self, body: &str, spec: &ContentSpec) -> bool {
-        let delimiters = match spec {
-            ContentSpec::Json(arguments) => arguments.string_delims.as_slice(),
-            _ => &[],
-        };
+    pub fn is_open_after(&mut self, body: &str, field: &Field) -> bool {
+        let (quotes, delimiters) = (field.content.quotes().as_bytes(), field.content.string_delims());
         while let Some(rest) = body.as_bytes().get(self.read..).filter(|rest| !rest.is_empty()) {
             self.read += match self.state {
                 State::Outside => {
@@ -41,19 +38,19 @@ impl Strings {
                             open.len()
                         }
                         None => {
-                            if rest.first() == Some(&b'"') {
-                                self.state = State::Quoted { escaped: false };
+                            if let Some(&quote) = rest.first().filter(|first| quotes.contains(first)) {
+                                self.state = State::Quoted { quote, escaped: false };
                             }
                             1
                         }
                     }
                 }
-                State::Quoted { escaped } => {
+                State::Quoted { quote, escaped } => {
                     self.state = match rest.first() {
-                        _ if escaped => State::Quoted { escaped: false },
-                        Some(b'\\') => State::Quoted { escaped: true },
-                        Some(b'"') => State::Outside,
-                        _ => State::Quoted { escaped: false },
+                        _ if escaped => State::Quoted { quote, escaped: false },
+                        Some(b'\\') => State::Quoted { quote, escaped: true },
+                        Some(first) if *first == quote => State::Outside,
+                        _ => State::Quoted { quote, escaped: false },
                     };
                     1
                 }
@@ -79,15 +76,15 @@ mod tests {
 
     #[test]
     fn strings_of_json_and_of_the_dialect() {
-        let spec = |arguments: &str| {
+        let field = |arguments: &str| {
             let json = format!(
                 r#"{{"start_anchor": "A", "fields": {{"x": {{"content": "json", "content_args": {arguments}}}}}}}"#
             );
-            Template::load(&json).unwrap().template.fields()[0].content.clone()
+            Template::load(&json).unwrap().template.fields()[0].clone()
         };
-        let plain = spec("{}");
-        let dialect = spec(r#"{"string_delims": [["<|", "|>"], ["'", "'"]]}"#);
-        for (spec, body, open) in [
+        let plain = field("{}");
+        let dialect = field(r#"{"string_delims": [["<|", "|>"], ["'", "'"]]}"#);
+        for (field, body, open) in [
             (&plain, r#"{"a": "#, false),
             (&plain, r#"{"a": "b"#, true),
             (&plain, r#"{"a": "b\""#, true),
@@ -98,7 +95,7 @@ mod tests {
             (&dialect, "{a: 'b\"", true),
             (&dialect, "{a: 'b\\'", false),
         ] {
-            assert_eq!(Strings::default().is_open_after(body, spec), open, "{body}");
+            assert_eq!(Strings::default().is_open_after(body, field), open, "{body}");
         }
     }
 }

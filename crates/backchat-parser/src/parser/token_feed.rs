@@ -278,18 +278,14 @@ impl TokenFeed {
         let span = |span| self.map.span(span);
         match event {
             EventRef::Open { field, captures, span: at } => {
-                let read = |capture: &Capture| Capture {
-                    text: self.tokens.read(&capture.text).into_owned(),
-                    ..capture.clone()
-                };
-                let captures: Vec<Capture> = captures.iter().map(read).collect();
-                sink(EventRef::Open { field, captures: &captures, span: span(at) });
+                sink(EventRef::Open { field, captures: &self.captures(captures), span: span(at) });
             }
             EventRef::Chunk { field, text: chunk, dirty, span: at } => {
                 sink(EventRef::Chunk { field, text: &self.tokens.read(chunk), dirty, span: span(at) });
             }
-            EventRef::Close { field, value, span: at, body } => {
-                sink(EventRef::Close { field, value: &self.value(value), span: span(at), body: span(body) });
+            EventRef::Close { field, value, captures, span: at, body } => {
+                let (value, captures) = (self.value(value), self.captures(captures));
+                sink(EventRef::Close { field, value: &value, captures: &captures, span: span(at), body: span(body) });
             }
             EventRef::CallStart { field, index, name, id } => {
                 let id = id.map(|id| self.tokens.read(id));
@@ -304,6 +300,12 @@ impl TokenFeed {
             }
             EventRef::Problem(problem) => sink(EventRef::Problem(&self.problem(problem.clone()))),
         }
+    }
+
+    fn captures(&self, captures: &[Capture]) -> Vec<Capture> {
+        let read =
+            |capture: &Capture| Capture { text: self.tokens.read(&capture.text).into_owned(), ..capture.clone() };
+        captures.iter().map(read).collect()
     }
 
     fn problem(&self, problem: Problem) -> Problem {

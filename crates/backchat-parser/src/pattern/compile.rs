@@ -90,6 +90,30 @@ impl Compiler {
         }
     }
 
+    fn group(&mut self, index: usize, node: &Node, behind: bool) {
+        let (start, end) = (index * 2, index * 2 + 1);
+        if let Some(entry) = self.program.entries.get_mut(index) {
+            *entry = self.program.insts.len();
+        }
+        self.push(Inst::Save(if behind { end } else { start }));
+        self.node(node, behind);
+        self.push(Inst::Save(if behind { start } else { end }));
+        if self.calls {
+            self.push(Inst::Return { group: index });
+        }
+    }
+
+    /// An atomic repeat is a possessive one.
+    fn atomic(&mut self, node: &Node, behind: bool) {
+        if let Node::Repeat { node, min, max, greed: Greed::Greedy } = node {
+            self.repeat(node, *min, *max, Greed::Possessive, behind);
+            return;
+        }
+        self.push(Inst::Atomic);
+        self.node(node, behind);
+        self.push(Inst::AtomicEnd);
+    }
+
     fn node(&mut self, node: &Node, behind: bool) {
         match node {
             Node::Empty => {}
@@ -104,18 +128,7 @@ impl Compiler {
                     matches!(assertion, Assertion::End | Assertion::EndOrFinalNewline | Assertion::LineEnd);
                 self.push(Inst::Assert(*assertion));
             }
-            Node::Group { index, node } => {
-                let (start, end) = (*index as usize * 2, *index as usize * 2 + 1);
-                if let Some(entry) = self.program.entries.get_mut(*index as usize) {
-                    *entry = self.program.insts.len();
-                }
-                self.push(Inst::Save(if behind { end } else { start }));
-                self.node(node, behind);
-                self.push(Inst::Save(if behind { start } else { end }));
-                if self.calls {
-                    self.push(Inst::Return { group: *index as usize });
-                }
-            }
+            Node::Group { index, node } => self.group(*index as usize, node, behind),
             Node::Folded(c) => self.folded(std::iter::once(*c), behind),
             Node::Keep => {
                 self.push(Inst::Keep);
@@ -132,16 +145,7 @@ impl Compiler {
                 let (matched, failed) = if *negate { (None, next) } else { (next, None) };
                 self.aim_look(look, matched, failed);
             }
-            Node::Atomic(node) => match &**node {
-                Node::Repeat { node, min, max, greed: Greed::Greedy } => {
-                    self.repeat(node, *min, *max, Greed::Possessive, behind);
-                }
-                node => {
-                    self.push(Inst::Atomic);
-                    self.node(node, behind);
-                    self.push(Inst::AtomicEnd);
-                }
-            },
+            Node::Atomic(node) => self.atomic(node, behind),
             Node::Backref { group, fold } => {
                 self.push(Inst::Backref { group: *group as usize, fold: *fold, behind });
             }
@@ -270,7 +274,19 @@ impl Compiler {
             let entry = if max.is_some() && !behind { self.memo() } else { None };
             let any = class.is_any();
             let max = max.unwrap_or(u32::MAX);
-            self.push(Inst::Run(Run { class, any, min, max, greed, behind, memo, extent, entry, next: None }));
+            self.push(Inst::Run(Run {
+                class,
+                any,
+                min,
+                max,
+                greed,
+                behind,
+                memo,
+                extent,
+                entry,
+                next: None,
+                tail: None,
+            }));
             return;
         }
         if greed == Greed::Possessive {

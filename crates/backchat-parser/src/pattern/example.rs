@@ -59,12 +59,6 @@ struct Expander<'p> {
 impl Expander<'_> {
     /// Each draft, continued in every way.
     fn expand(self, node: &Node, drafts: Vec<Draft>) -> Vec<Draft> {
-        let append = |drafts: Vec<Draft>, ends: &[String]| {
-            let each = drafts.iter().flat_map(|draft| {
-                ends.iter().map(|end| Draft { text: format!("{}{end}", draft.text), ..draft.clone() })
-            });
-            thin(each.collect())
-        };
         let Some(work) = self.work.get().checked_sub(1) else { return Vec::new() };
         self.work.set(work);
         if drafts.is_empty() {
@@ -83,40 +77,9 @@ impl Expander<'_> {
             Node::Concat(items) => items.iter().fold(drafts, |drafts, item| self.expand(item, drafts)),
             Node::Alternate(items) => thin(items.iter().flat_map(|item| self.expand(item, drafts.clone())).collect()),
             Node::Atomic(node) => self.expand(node, drafts),
-            Node::Group { index, node } => {
-                let begun = drafts.into_iter().map(|mut draft| {
-                    draft.begun.push(draft.text.len());
-                    draft
-                });
-                let ended = self.expand(node, begun.collect()).into_iter().map(|mut draft| {
-                    let start = draft.begun.pop();
-                    debug_assert!(start.is_some(), "every group begins before it ends");
-                    let taken = slice(&draft.text, start.unwrap_or(draft.text.len())..).to_owned();
-                    draft.groups.push((*index, taken));
-                    draft
-                });
-                thin(ended.collect())
-            }
-            Node::Backref { group, .. } => drafts
-                .into_iter()
-                .map(|mut draft| {
-                    // A group that took no part has no text.
-                    if let Some((_, taken)) = draft.groups.iter().rfind(|(index, _)| index == group) {
-                        draft.text.push_str(taken);
-                    }
-                    draft
-                })
-                .collect(),
-            Node::Repeat { node, min, max, .. } => {
-                let least = (*min).min(64);
-                let mut now = (0..least).fold(drafts, |drafts, _| self.expand(node, drafts));
-                let mut all = now.clone();
-                for _ in least..max.unwrap_or(u32::MAX).min(least + 2) {
-                    now = self.expand(node, now);
-                    all.extend(now.clone());
-                }
-                thin(all)
-            }
+            Node::Group { index, node } => self.group(*index, node, drafts),
+            Node::Backref { group, .. } => repeated(*group, drafts),
+            Node::Repeat { node, min, max, .. } => self.repeat(node, (*min, *max), drafts),
             Node::Look { node, behind: false, .. } => {
                 thin(drafts.iter().cloned().chain(self.expand(node, drafts.clone())).collect())
             }
@@ -132,6 +95,54 @@ impl Expander<'_> {
             }
         }
     }
+
+    /// Drafts that note the text of a group.
+    fn group(self, index: u32, node: &Node, drafts: Vec<Draft>) -> Vec<Draft> {
+        let begun = drafts.into_iter().map(|mut draft| {
+            draft.begun.push(draft.text.len());
+            draft
+        });
+        let ended = self.expand(node, begun.collect()).into_iter().map(|mut draft| {
+            let start = draft.begun.pop();
+            debug_assert!(start.is_some(), "every group begins before it ends");
+            let taken = slice(&draft.text, start.unwrap_or(draft.text.len())..).to_owned();
+            draft.groups.push((index, taken));
+            draft
+        });
+        thin(ended.collect())
+    }
+
+    /// Drafts with as few repetitions as allowed, and with one and two more.
+    fn repeat(self, node: &Node, (min, max): (u32, Option<u32>), drafts: Vec<Draft>) -> Vec<Draft> {
+        let least = min.min(64);
+        let mut now = (0..least).fold(drafts, |drafts, _| self.expand(node, drafts));
+        let mut all = now.clone();
+        for _ in least..max.unwrap_or(u32::MAX).min(least + 2) {
+            now = self.expand(node, now);
+            all.extend(now.clone());
+        }
+        thin(all)
+    }
+}
+
+/// Drafts with each of these texts at their end.
+fn append(drafts: Vec<Draft>, ends: &[String]) -> Vec<Draft> {
+    let each = drafts
+        .iter()
+        .flat_map(|draft| ends.iter().map(|end| Draft { text: format!("{}{end}", draft.text), ..draft.clone() }));
+    thin(each.collect())
+}
+
+/// Drafts with the text of a group once more.
+fn repeated(group: u32, drafts: Vec<Draft>) -> Vec<Draft> {
+    let again = drafts.into_iter().map(|mut draft| {
+        // A group that took no part has no text.
+        if let Some((_, taken)) = draft.groups.iter().rfind(|(index, _)| *index == group) {
+            draft.text.push_str(taken);
+        }
+        draft
+    });
+    again.collect()
 }
 
 /// The inside of a group; of group 0 the whole pattern.

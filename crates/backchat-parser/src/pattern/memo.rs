@@ -36,22 +36,13 @@ impl Facts {
         self.failed.capacity() + self.runs.capacity() + self.extents.capacity() + self.spans.capacity()
     }
 
-    /// The end of a bounded run from a position, without recounting what it took when it last began nearby, and the
-    /// cost of finding it. It takes at most `wanted` characters, none at `limit` or after.
-    pub fn extent(
-        &mut self,
-        number: usize,
-        class: &Class,
-        hay: Haystack<'_>,
-        start: usize,
-        wanted: u32,
-        limit: usize,
-    ) -> (Extent, usize) {
+    /// The end of a bounded run, without recounting what it took when it last began nearby, and the cost of finding it.
+    pub fn extent(&mut self, number: usize, class: &Class, hay: Haystack<'_>, reach: Reach) -> (Extent, usize) {
         if self.extents.len() <= number {
             self.extents.resize(number + 1, Extent::default());
         }
-        let Some(known) = self.extents.get_mut(number) else { return (Extent::from(start), 0) };
-        let cost = known.move_to(class, hay, start, wanted, limit);
+        let Some(known) = self.extents.get_mut(number) else { return (Extent::from(reach.start), 0) };
+        let cost = known.move_to(class, hay, reach);
         (*known, cost)
     }
 
@@ -97,6 +88,16 @@ impl Facts {
     }
 }
 
+/// What a bounded run may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    pub start: usize,
+    /// The most characters.
+    pub wanted: u32,
+    /// It takes none here or after.
+    pub limit: usize,
+}
+
 /// The characters of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extent {
@@ -113,7 +114,7 @@ impl Extent {
     }
 
     /// Moves it to a run that begins at another position; returns the cost.
-    fn move_to(&mut self, class: &Class, hay: Haystack<'_>, start: usize, wanted: u32, limit: usize) -> usize {
+    fn move_to(&mut self, class: &Class, hay: Haystack<'_>, Reach { start, wanted, limit }: Reach) -> usize {
         let mut cost = 0;
         if self.start < hay.base || start > self.end || start + self.count as usize <= self.start {
             *self = Self::from(start);

@@ -222,6 +222,8 @@ impl Prefilter {
             Starts::Byte { then: None } => self.bytes.find(bytes).map(|offset| at + offset),
             Starts::Byte { then: Some(then) } => self.next_pair(then, hay, at),
             Starts::Literals(literals) => literals.next(&self.bytes, hay, at),
+            // Partial matching may wait within a run that nothing fitting follows.
+            Starts::Run { .. } if hay.edge == Edge::Partial => self.bytes.find(bytes).map(|offset| at + offset),
             Starts::Run { .. } if at < *run_end => Some(at),
             Starts::Run { run, then } => {
                 let found = then.next(hay, at, &mut 0);

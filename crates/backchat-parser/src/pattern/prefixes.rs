@@ -35,13 +35,7 @@ fn extend(node: &Node, all: &mut Vec<Prefix>) {
         return close(all);
     }
     match node {
-        Node::Look { node, behind: true, negate: false } => {
-            let Some(class) = single(node) else { return };
-            for prefix in all.iter_mut().filter(|prefix| prefix.is_open && prefix.text.is_empty()) {
-                // One of several look-behinds is enough: a prefilter need not rule out everything.
-                prefix.after.get_or_insert_with(|| class.clone());
-            }
-        }
+        Node::Look { node, behind: true, negate: false } => look_behind(node, all),
         Node::Empty | Node::Keep | Node::Look { behind: true, .. } | Node::Assert(_) => {}
         // A look-ahead may reach the end of the text, where partial matching waits regardless of the rest.
         Node::Look { node, negate, .. } => {
@@ -89,6 +83,15 @@ fn extend(node: &Node, all: &mut Vec<Prefix>) {
             }
         }
         _ => close(all),
+    }
+}
+
+/// Notes the character before the prefixes that begin here.
+fn look_behind(node: &Node, all: &mut [Prefix]) {
+    let Some(class) = single(node) else { return };
+    for prefix in all.iter_mut().filter(|prefix| prefix.is_open && prefix.text.is_empty()) {
+        // One of several look-behinds is enough: a prefilter need not rule out everything.
+        prefix.after.get_or_insert_with(|| class.clone());
     }
 }
 

@@ -104,6 +104,8 @@ pub(super) struct Run {
     pub entry: Option<usize>,
     /// The bytes with which the rest must start, if known.
     pub next: Option<Bytes>,
+    /// The literal that follows a lazy run without a limit.
+    pub tail: Option<Box<str>>,
 }
 
 impl Run {
@@ -135,13 +137,25 @@ pub(super) struct Program {
 impl Program {
     /// Notes the successor of each run, and the beginning of each look.
     pub fn note_next_bytes(&mut self) {
-        let nexts: Vec<_> = (0..self.insts.len()).map(|at| self.next_bytes(at + 1, 8)).collect();
-        for (inst, next) in self.insts.iter_mut().zip(nexts) {
+        let nexts: Vec<_> =
+            (0..self.insts.len()).map(|at| (self.next_bytes(at + 1, 8), self.literal_at(at + 1))).collect();
+        for (inst, (next, literal)) in self.insts.iter_mut().zip(nexts) {
             match inst {
-                Inst::Run(run) => run.next = next.filter(|_| !run.behind),
+                Inst::Run(run) => {
+                    run.next = next.filter(|_| !run.behind);
+                    run.tail = literal.filter(|_| !run.behind && run.greed == Greed::Lazy && run.is_unbounded());
+                }
                 Inst::Look { next: inside, .. } => *inside = next,
                 _ => {}
             }
+        }
+    }
+
+    fn literal_at(&self, at: usize) -> Option<Box<str>> {
+        match self.insts.get(at)? {
+            Inst::Literal(text) => Some(text.clone()),
+            Inst::Save(_) => self.literal_at(at + 1),
+            _ => None,
         }
     }
 

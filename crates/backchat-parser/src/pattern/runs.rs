@@ -1,9 +1,11 @@
 //! Runs of one character set: how the [machine](super::machine) matches them and backtracks.
 
+use memchr::memmem;
+
 use super::bytes::Bytes;
 use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, BYTES_PER_UNIT, Frame, MEMO};
-use super::memo::{Extent, Facts, has_place, note_stretch};
+use super::memo::{Extent, Facts, Reach, has_place, note_stretch};
 use super::program::{Run, SHORT_RUN};
 use super::tree::Greed;
 use backchat_core::text::slice;
@@ -36,7 +38,8 @@ impl Attempt {
                 }
                 Some(number) => {
                     let number = number + usize::from(run.greed == Greed::Lazy);
-                    let extent = self.charged(facts.extent(number, &run.class, hay, start, wanted, hay.end()));
+                    let extent =
+                        self.charged(facts.extent(number, &run.class, hay, Reach { start, wanted, limit: hay.end() }));
                     (extent.end - self.at, extent.count - count)
                 }
                 None => self.take(run, hay.after(self.at), wanted - count),
@@ -73,7 +76,12 @@ impl Attempt {
                 let failed = bounded.zip(run.memo).and_then(|(extent, memo)| Some((extent, facts.runs.get(memo)?)));
                 // Positions at which the rest is known to fail need not be tried again.
                 if let Some((number, &(_, to))) = failed.filter(|(_, (from, to))| *from <= low && low <= *to) {
-                    let extent = self.charged(facts.extent(number, &run.class, hay, start, run.max, to));
+                    let extent = self.charged(facts.extent(
+                        number,
+                        &run.class,
+                        hay,
+                        Reach { start, wanted: run.max, limit: to },
+                    ));
                     self.stack.push(Frame::Grow { pc, low, at: extent.end, count: extent.count });
                     self.failing = true;
                     return true;
@@ -109,7 +117,15 @@ impl Attempt {
     fn least_end(&mut self, run: &Run, start: usize, hay: Haystack<'_>, facts: &mut Facts) -> usize {
         match run.extent.filter(|_| run.min > SHORT_RUN && !run.is_unbounded()) {
             Some(_) if run.min == run.max => self.at,
-            Some(number) => self.charged(facts.extent(number + 1, &run.class, hay, start, run.min, self.at)).end,
+            Some(number) => {
+                self.charged(facts.extent(
+                    number + 1,
+                    &run.class,
+                    hay,
+                    Reach { start, wanted: run.min, limit: self.at },
+                ))
+                .end
+            }
             None => {
                 self.charge(run.min as usize);
                 start + hay.after(start).chars().take(run.min as usize).map(char::len_utf8).sum::<usize>()
@@ -220,6 +236,7 @@ impl Attempt {
                 (self.pc, self.at, self.failing) = (pc as usize + 1, at, false);
             }
             Err(at) if at == hay.end() && hay.edge != Edge::End && !full && !run.behind => return false,
+            Err(at) if hay.edge == Edge::Partial && self.seeks_tail_past_end(run, at, hay) => return false,
             Err(at) => {
                 if let Some(memo) = run.memo {
                     note_stretch(&mut facts.runs, memo, low, at);
@@ -227,6 +244,19 @@ impl Attempt {
             }
         }
         true
+    }
+
+    /// Whether partial matching of `regex` waits at the end of a lazy run: it looks for the literal after the run before it
+    /// checks the characters up to it, and waits if that search reaches the end of the text. It looks for a single character
+    /// only one place ahead, for several in the whole text.
+    fn seeks_tail_past_end(&mut self, run: &Run, at: usize, hay: Haystack<'_>) -> bool {
+        let Some(tail) = &run.tail else { return false };
+        let rest = hay.bytes_after(at);
+        if tail.chars().nth(1).is_none() {
+            return hay.char_at(at).is_none_or(|c| c.len_utf8() == rest.len());
+        }
+        self.charge(rest.len() / BYTES_PER_UNIT);
+        memmem::find(rest, tail.as_bytes()).is_none()
     }
 
     pub(super) fn run_behind(&mut self, run: &Run, hay: Haystack<'_>) {

@@ -231,7 +231,8 @@ impl Search {
 
     /// Scans the text so far from a position, ignoring earlier results. Unless the text has ended, this is what
     /// partial matching of Python's `regex` does: it takes a complete match anywhere, and only without one the leftmost
-    /// position where an attempt reaches the end.
+    /// position where an attempt reaches the end. As in transformers, a match before the end that depends on the end
+    /// waits.
     pub fn look(
         &mut self,
         pattern: &Pattern,
@@ -246,12 +247,56 @@ impl Search {
         }
         self.look_again(pattern, from);
         let mut found = self.advance(pattern, Haystack { text, base, edge: Edge::End })?;
-        if !ended && !matches!(found, SearchResult::Match { .. }) {
-            self.look_again(pattern, from);
-            found = self.advance(pattern, Haystack { text, base, edge: Edge::Partial })?;
+        match found {
+            SearchResult::Match { start, end } if !ended && end < extent.0 => {
+                if !self.is_final(pattern, (start, end), text, base)? {
+                    found = SearchResult::Waits { start };
+                }
+            }
+            SearchResult::Match { .. } => {}
+            _ if ended => {}
+            _ => {
+                self.look_again(pattern, from);
+                found = self.advance(pattern, Haystack { text, base, edge: Edge::Partial })?;
+            }
         }
         self.work.get_or_insert_default().looked = Some((extent, found));
         Ok(found)
+    }
+
+    /// Whether a match that ends before the end of the text so far stays the same if U+0000 comes next, as transformers
+    /// decides it: by an attempt at the start of the match.
+    fn is_final(
+        &self,
+        pattern: &Pattern,
+        (start, end): (usize, usize),
+        text: &str,
+        base: usize,
+    ) -> Result<bool, TooMuchWork> {
+        let program = pattern.program();
+        let mut fuel = FUEL + FUEL_PER_BYTE * text.len() as u64;
+        let mut attempt = Attempt::default();
+        let mut run = |attempt: &mut Attempt, text: &str, edge| {
+            attempt.begin(program, start, start, Refused::None);
+            attempt.run(program, Haystack { text, base, edge }, &mut Facts::default(), &mut fuel)
+        };
+        // Most matches do not look past the text.
+        let mut outcome = run(&mut attempt, text, Edge::Open);
+        let longer;
+        let mut seen = text;
+        if outcome == Outcome::NeedsMore {
+            longer = format!("{text}\0");
+            seen = &longer;
+            outcome = run(&mut attempt, seen, Edge::End);
+        }
+        match outcome {
+            Outcome::Exhausted => return Err(TooMuchWork),
+            Outcome::Match if (attempt.kept(), attempt.end()) == (start, end) => {}
+            _ => return Ok(false),
+        }
+        let taken = |(start, end): (usize, usize)| seen.get(start.checked_sub(base)?..end.checked_sub(base)?);
+        let mut groups = pattern.named_groups().iter().map(|(_, number)| *number as usize);
+        Ok(groups.all(|group| self.group(group).and_then(taken) == attempt.group(group).and_then(taken)))
     }
 
     /// The result of the last scan, if a scan from this position would find it as well: in the same text, at or after

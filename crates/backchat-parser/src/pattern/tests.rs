@@ -423,3 +423,22 @@ fn a_pattern_that_depends_on_the_search_start_is_searched_again() {
     assert_eq!(search.look(&pattern, 0, "<a", 0, true).unwrap(), SearchResult::Nothing);
     assert_eq!(search.look(&pattern, 1, "<a", 0, true).unwrap(), SearchResult::Match { start: 1, end: 2 });
 }
+
+/// Python's `regex` with `partial=True` holds more text than a match could need where a literal follows a lazy run. The
+/// third column is its answer (2026.11.19): the start of the partial match.
+#[test]
+fn partial_matching_seeks_the_literal_after_a_lazy_run() {
+    for (source, text, waits) in [
+        (r"\S+?;", "wo ", Some(0)),
+        (r"\S+?;", "w o ", Some(2)),
+        (r"\S+?(;)", "wo ", Some(0)),
+        (r"\S+?é", "wo ", Some(0)),
+        (r"\S+?;;", "w x", Some(0)),
+        (r"\S+;", "wo ", None),
+        (r"\S+?(?:;|,)", "wo ", None),
+    ] {
+        let found = Search::default().look(&Pattern::new(source).unwrap(), 0, text, 0, false).unwrap();
+        let waits = waits.map_or(SearchResult::Nothing, |start| SearchResult::Waits { start });
+        assert_eq!(found, waits, "{source} in {text:?}");
+    }
+}

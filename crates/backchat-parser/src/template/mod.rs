@@ -11,7 +11,7 @@ mod write;
 
 // How bodies are parsed and values shaped: for modules that judge and explain templates.
 pub(crate) use content::Respell;
-pub use content::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
+pub use content::{ContentParser, ContentSpec, JsonArgs, LineArgs, TAGGED, TagArgs, Unusable};
 pub use load::{LoadError, LoadErrorKind, Loaded};
 pub use model::Delimiter;
 pub(crate) use model::Regions;

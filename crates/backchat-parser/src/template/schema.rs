@@ -1,6 +1,6 @@
 //! The format as a JSON Schema, for editors.
 
-use super::ContentParser;
+use super::content::{parser_names, parsers};
 use super::keys::{self, Key, Kind};
 use backchat_core::json::{Object, Value, texts};
 
@@ -22,12 +22,12 @@ pub fn schema() -> Value {
 
 fn definitions() -> Object {
     let mut out = Object::from([("literals", literals()), ("field", field()), ("valueParser", value_parser())]);
-    for parser in ContentParser::ALL {
-        let mut arguments = Object::from(object_of(keys::arguments(Some(parser))));
-        if parser == ContentParser::XmlInline {
-            arguments.extend([("required", texts(&["tag_pattern"]))]);
+    for parser in parsers() {
+        let mut arguments = Object::from(object_of(parser.arguments()));
+        if !parser.required_arguments().is_empty() {
+            arguments.extend([("required", texts(parser.required_arguments()))]);
         }
-        out.insert(arguments_name(parser), Value::Object(arguments));
+        out.insert(arguments_name(parser.name()), Value::Object(arguments));
     }
     out
 }
@@ -66,22 +66,22 @@ fn value_parser() -> Value {
 
 /// The arguments of each parser; without a parser, those of `text`.
 fn arguments_rules(parser_key: &'static str, args_key: &'static str) -> impl Iterator<Item = Value> {
-    ContentParser::ALL.into_iter().map(move |parser| {
+    parsers().map(move |parser| {
         let mut chosen = Object::from([("properties", is(parser_key, [("const", parser.name().into())]))]);
-        if parser != ContentParser::Text {
+        if !parser.is_default() {
             chosen.extend([("required", texts(&[parser_key]))]);
         }
-        let arguments = reference(&arguments_name(parser));
+        let arguments = reference(&arguments_name(parser.name()));
         let mut then = Object::from([("properties", Value::from([(args_key, arguments)]))]);
-        if parser == ContentParser::XmlInline {
+        if !parser.required_arguments().is_empty() {
             then.extend([("required", texts(&[args_key]))]);
         }
         implies(Value::Object(chosen), Value::Object(then))
     })
 }
 
-fn arguments_name(parser: ContentParser) -> String {
-    format!("arguments-{}", parser.name())
+fn arguments_name(parser: &str) -> String {
+    format!("arguments-{parser}")
 }
 
 /// An object with the keys of a table and no others.
@@ -107,7 +107,7 @@ fn object_of(table: &[Key]) -> [(&'static str, Value); 3] {
 
 fn of_kind(kind: Kind) -> Value {
     let a = |name: &str| ("type", name.into());
-    let names = || ("enum", texts(&ContentParser::ALL.map(ContentParser::name)));
+    let names = || ("enum", texts(&parser_names()));
     match kind {
         Kind::Version => Value::from([("const", 1_i64.into())]),
         Kind::Object | Kind::ContentArgs => Value::from([a("object")]),
@@ -120,7 +120,7 @@ fn of_kind(kind: Kind) -> Value {
         Kind::TextOrNull => Value::from([("type", texts(&["string", "null"]))]),
         Kind::Separator => Value::from([a("string"), ("minLength", 1_i64.into())]),
         Kind::LineSeparator => Value::from([("type", texts(&["string", "null"])), ("minLength", 1_i64.into())]),
-        Kind::ContentParser => Value::from([a("string"), names()]),
+        Kind::ParserName => Value::from([a("string"), names()]),
         Kind::Shape => Value::Object(Object::new()),
         Kind::Pairs => Value::from([
             a("array"),

@@ -1,6 +1,6 @@
 //! Writes a template as canonical JSON: defaults left out, keys in a fixed order; loading it gives the same template.
 
-use super::{ContentSpec, Delimiter, Field, Template, keys};
+use super::{Delimiter, Field, Template, keys};
 use backchat_core::json::{Object, Value, texts};
 
 impl Template {
@@ -31,12 +31,12 @@ impl Field {
         out.extend(self.repeats.then(|| ("repeats", true.into())));
         out.extend(self.join.as_deref().map(|join| ("join", join.into())));
         out.extend((!self.optional).then(|| ("optional", false.into())));
-        let parser = self.content.parser().filter(|_| !matches!(self.content, ContentSpec::Text { .. }));
-        out.extend(parser.map(|parser| ("content", parser.name().into())));
+        let parser = self.content.name().filter(|_| !self.content.is_text());
+        out.extend(parser.map(|parser| ("content", parser.into())));
         match &self.content_args {
             Value::Object(args) if args.is_empty() => {}
             Value::Object(args) => {
-                out.insert("content_args", in_table_order(args, keys::arguments(self.content.parser())));
+                out.insert("content_args", in_table_order(args, self.content.arguments()));
             }
             other => {
                 out.insert("content_args", other.clone());

@@ -3,6 +3,7 @@
 //! Without the feature `tokenizer` no [`Tokenizer`] can be made, and the error says so.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::error::TokensError;
@@ -60,8 +61,24 @@ impl Tokenizer {
     ///
     /// The tokenizer has no token for some text, and no unknown token.
     pub fn encode(&self, text: &str) -> Result<Encoded, TokensError> {
-        encode(&self.encoder, text)
+        caught(|| encode(&self.encoder, text))
     }
+}
+
+/// The ids of a text in which no added token is found, special or not: all of it goes to the tokenizer's model. An id
+/// may still be that of an added token, if the model has a token of the same id.
+///
+/// # Errors
+///
+/// The tokenizer has no token for some text, and no unknown token.
+pub fn encode_without_added(tokenizer: &Tokenizer, text: &str) -> Result<Vec<u32>, TokensError> {
+    caught(|| ids_of_model(&tokenizer.encoder, text))
+}
+
+/// The crate panics on some texts if its added tokens overlap with the white space next to others (`lstrip`, `rstrip`).
+fn caught<T>(encode: impl FnOnce() -> Result<T, TokensError>) -> Result<T, TokensError> {
+    let done = catch_unwind(AssertUnwindSafe(encode));
+    done.unwrap_or_else(|_| Err(TokensError::at("added_tokens", "its library fails on this text")))
 }
 
 #[cfg(feature = "tokenizer")]
@@ -97,8 +114,38 @@ fn encode(encoder: &Encoder, _: &str) -> Result<Encoded, TokensError> {
     match *encoder {}
 }
 
+/// The crate always looks for added tokens that are not special, so its steps are taken one by one, as transformers does.
+#[cfg(feature = "tokenizer")]
+fn ids_of_model(encoder: &Encoder, text: &str) -> Result<Vec<u32>, TokensError> {
+    use tokenizers::{
+        Model, NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer,
+    };
+    let failed = |part: &str, error: tokenizers::Error| TokensError::at(part, error.to_string());
+    let mut normalized = NormalizedString::from(text);
+    if let Some(normalizer) = encoder.get_normalizer() {
+        normalizer.normalize(&mut normalized).map_err(|error| failed("normalizer", error))?;
+    }
+    let mut split = PreTokenizedString::from(normalized.get());
+    if let Some(pre_tokenizer) = encoder.get_pre_tokenizer() {
+        pre_tokenizer.pre_tokenize(&mut split).map_err(|error| failed("pre_tokenizer", error))?;
+    }
+    let mut ids = Vec::new();
+    for (piece, ..) in split.get_splits(OffsetReferential::Original, OffsetType::None) {
+        let tokens = encoder.get_model().tokenize(piece).map_err(|error| failed("model", error))?;
+        ids.extend(tokens.iter().map(|token| token.id));
+    }
+    Ok(ids)
+}
+
+#[cfg(not(feature = "tokenizer"))]
+fn ids_of_model(encoder: &Encoder, _: &str) -> Result<Vec<u32>, TokensError> {
+    match *encoder {}
+}
+
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "tokenizer")]
+    use super::super::table::special;
     use super::*;
 
     const TOKENIZER: &str = r###"{"version": "1.0", "truncation": {"direction": "Right", "max_length": 1, "strategy": "LongestFirst", "stride": 0},
@@ -118,6 +165,26 @@ mod tests {
         assert!(Tokenizer::load(r#"{"model": {"vocab": {}}}"#).is_err());
         let moved = Tokenizer::load(&TOKENIZER.replace(r#""id": 3"#, r#""id": 7"#)).unwrap_err();
         assert_eq!(moved.path, "added_tokens");
+    }
+
+    #[test]
+    #[cfg(feature = "tokenizer")]
+    fn text_is_encoded_without_added_tokens() {
+        let tokenizer = Tokenizer::load(TOKENIZER).unwrap();
+        assert_eq!(tokenizer.encode("é <end>").unwrap().ids, [0, 3]);
+        assert_eq!(encode_without_added(&tokenizer, "é <end> 日本").unwrap(), [0, 2, 1]);
+        assert_eq!(special(tokenizer.tokens()).collect::<Vec<_>>(), ["<end>"]);
+    }
+
+    #[test]
+    #[cfg(feature = "tokenizer")]
+    fn a_panic_of_the_library_is_an_error() {
+        let flags = r#""single_word": false, "normalized": false, "special": false"#;
+        let newline = format!(r#"{{"id": 3, "content": "\n", "lstrip": true, "rstrip": false, {flags}}}"#);
+        let space = format!(r#"{{"id": 4, "content": " ", "lstrip": false, "rstrip": true, {flags}}}"#);
+        let json = TOKENIZER.replace(r#""id": 3"#, r#""id": 5"#).replace("[{", &format!("[{newline}, {space}, {{"));
+        let error = Tokenizer::load(&json).unwrap().encode(" \n ").unwrap_err();
+        assert_eq!(error.to_string(), "the tokenizer's `added_tokens` cannot be used: its library fails on this text");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::decoder::{Decoder, prepends_after_added};
 use super::error::TokensError;
 use super::reader::TokenizerReader;
-use super::table::{Builder, Tokens};
+use super::table::{Builder, Taken, Tokens};
 use backchat_core::json::{self, Value};
 
 impl Tokens {
@@ -141,8 +141,9 @@ fn added_tokens(text: &str, builder: &mut Builder) -> Result<(), TokensError> {
         let id = id.ok_or_else(|| TokensError::at(path(), "it has no `id`"))?;
         let content = token.get("content").and_then(Value::as_str);
         let content = content.ok_or_else(|| TokensError::at(path(), "it has no `content`"))?;
-        builder.added(id, content).map_err(|other| {
-            TokensError::at(path(), format!("the tokens {other:?} and {content:?} have one id, {id}"))
+        let is_special = token.get("special").and_then(Value::as_bool).unwrap_or_default();
+        builder.added(id, content, is_special).map_err(|Taken { by }| {
+            TokensError::at(path(), format!("the tokens {by:?} and {content:?} have one id, {id}"))
         })?;
     }
     Ok(())

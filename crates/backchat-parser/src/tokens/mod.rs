@@ -24,8 +24,8 @@ mod reader;
 mod stream;
 mod table;
 
-pub use encode::{Encoded, Tokenizer};
+pub use encode::{Encoded, Tokenizer, encode_without_added};
 pub use error::TokensError;
 pub use placed::Placed;
 pub(crate) use stream::{Sink, TextStream};
-pub use table::Tokens;
+pub use table::{Tokens, special};

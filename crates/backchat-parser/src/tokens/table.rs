@@ -12,11 +12,19 @@ pub struct Tokens {
     later: Forms,
     /// Their texts at the start of a text, if the decoder treats it differently.
     first: Option<Forms>,
-    /// The id and the content of each token that is split off before the tokenizer's model sees the text.
-    added: Vec<(u32, String)>,
+    /// The tokens that are split off before the tokenizer's model sees the text.
+    added: Vec<AddedToken>,
     pub(super) decoder: Decoder,
     /// Whether encoding puts a space after every added token, which decoding drops.
     pub(super) prepends: bool,
+}
+
+#[derive(Debug)]
+struct AddedToken {
+    id: u32,
+    content: String,
+    /// What the tokenizer's file says about it.
+    is_special: bool,
 }
 
 /// The token of an id.
@@ -189,16 +197,16 @@ impl Builder {
         kept.ok_or_else(|| TokensError::at("model.vocab", "its texts are longer than 4 GB"))
     }
 
-    /// An added token, which takes the place of an ordinary one. Fails with the other if two have the id.
-    pub fn added(&mut self, id: u32, content: &str) -> Result<(), String> {
+    /// An added token, which takes the place of an ordinary one. Fails if another has the id.
+    pub fn added(&mut self, id: u32, content: &str, is_special: bool) -> Result<(), Taken> {
         if let Some(Token::Added(place)) = self.tokens.later.token(id)
-            && let Some((_, other)) = self.tokens.added.get(place)
+            && let Some(other) = self.tokens.added.get(place)
         {
-            return if other == content { Ok(()) } else { Err(other.clone()) };
+            return if other.content == content { Ok(()) } else { Err(Taken { by: other.content.clone() }) };
         }
         let entry = Entry::new(ADDED, self.tokens.added.len(), 0).unwrap_or_default();
         self.tokens.later.set(id, entry);
-        self.tokens.added.push((id, content.to_owned()));
+        self.tokens.added.push(AddedToken { id, content: content.to_owned(), is_special });
         Ok(())
     }
 
@@ -211,6 +219,12 @@ impl Builder {
     }
 }
 
+/// The id of an added token is that of another.
+#[derive(Debug)]
+pub struct Taken {
+    pub by: String,
+}
+
 impl Tokens {
     /// Whether the tokenizer has the id.
     pub fn has(&self, id: u32) -> bool {
@@ -219,7 +233,7 @@ impl Tokens {
 
     /// The contents of the added tokens, with their ids.
     pub fn added(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.added.iter().map(|(id, content)| (*id, content.as_str()))
+        self.added.iter().map(|token| (token.id, token.content.as_str()))
     }
 
     /// The content of an added token, such as a marker; `None` for any other id.
@@ -229,7 +243,7 @@ impl Tokens {
 
     /// The text of the added token at a place of their list.
     pub(crate) fn added_content(&self, place: usize) -> &str {
-        self.added.get(place).map_or("", |(_, content)| content)
+        self.added.get(place).map_or("", |token| &token.content)
     }
 
     /// The place of an added token among them, by its id.
@@ -259,4 +273,9 @@ impl Tokens {
             _ => Some(token),
         }
     }
+}
+
+/// The contents of the added tokens that a tokenizer calls special.
+pub fn special(tokens: &Tokens) -> impl Iterator<Item = &str> {
+    tokens.added.iter().filter(|token| token.is_special).map(|token| token.content.as_str())
 }

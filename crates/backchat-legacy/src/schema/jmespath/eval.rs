@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::number;
 use super::parse::Ast;
+use crate::schema::fault::Fault;
 use backchat_core::json::{Object, Value, equal_by};
 
 /// How much may be copied in one evaluation, in addition to an allowance for each byte of the value.
@@ -21,7 +22,7 @@ impl Evaluator {
         Self { room: ROOM + size(value).saturating_mul(COPIES) }
     }
 
-    pub fn eval(&mut self, node: &Ast, value: Value) -> Result<Value, String> {
+    pub fn eval(&mut self, node: &Ast, value: Value) -> Result<Value, Fault> {
         Ok(match node {
             Ast::Current => value,
             Ast::Field(name) => match value {
@@ -82,11 +83,11 @@ impl Evaluator {
             }
             Ast::Object(entries) => self.object(entries, &value)?,
             Ast::Call(name, arguments) => self.call(name, arguments, &value)?,
-            Ast::Reference(_) => return Err("`&` is only allowed in an argument of a function".to_owned()),
+            Ast::Reference(_) => return Err(Fault::new("`&` is only allowed in an argument of a function")),
         })
     }
 
-    fn filter(&mut self, items: Vec<Value>, condition: &Ast) -> Result<Vec<Value>, String> {
+    fn filter(&mut self, items: Vec<Value>, condition: &Ast) -> Result<Vec<Value>, Fault> {
         let mut kept = Vec::new();
         for item in items {
             if !is_false(&self.eval_copy(condition, &item)?) {
@@ -96,7 +97,7 @@ impl Evaluator {
         Ok(kept)
     }
 
-    fn object(&mut self, entries: &[(String, Ast)], value: &Value) -> Result<Value, String> {
+    fn object(&mut self, entries: &[(String, Ast)], value: &Value) -> Result<Value, Fault> {
         let mut object = Object::new();
         for (name, node) in entries {
             object.insert(name.clone(), self.eval_copy(node, value)?);
@@ -104,7 +105,7 @@ impl Evaluator {
         Ok(Value::Object(object))
     }
 
-    fn project(&mut self, items: impl Iterator<Item = Value>, then: &Ast) -> Result<Value, String> {
+    fn project(&mut self, items: impl Iterator<Item = Value>, then: &Ast) -> Result<Value, Fault> {
         let mut kept = Vec::new();
         for item in items {
             let item = self.eval(then, item)?;
@@ -116,13 +117,13 @@ impl Evaluator {
     }
 
     /// Evaluates on a copy of a value.
-    pub fn eval_copy(&mut self, node: &Ast, value: &Value) -> Result<Value, String> {
+    pub fn eval_copy(&mut self, node: &Ast, value: &Value) -> Result<Value, Fault> {
         let copy = self.copy(value)?;
         self.eval(node, copy)
     }
 
     /// A copy of a value, charged against the room.
-    fn copy(&mut self, value: &Value) -> Result<Value, String> {
+    fn copy(&mut self, value: &Value) -> Result<Value, Fault> {
         let room = self.room.checked_sub(size(value));
         self.room = room.ok_or("the result of the expression does not fit into memory")?;
         Ok(value.clone())
@@ -157,10 +158,10 @@ fn is_false(value: &Value) -> bool {
 }
 
 /// A slice of a list, as in Python.
-fn slice(items: Vec<Value>, [start, stop, step]: [Option<i64>; 3]) -> Result<Vec<Value>, String> {
+fn slice(items: Vec<Value>, [start, stop, step]: [Option<i64>; 3]) -> Result<Vec<Value>, Fault> {
     let step = step.unwrap_or(1);
     if step == 0 {
-        return Err("the step of a slice cannot be 0".to_owned());
+        return Err(Fault::new("the step of a slice cannot be 0"));
     }
     let length = items.len() as i64;
     // The range of a bound: from one before the first element if the slice runs backwards.
@@ -183,11 +184,11 @@ fn slice(items: Vec<Value>, [start, stop, step]: [Option<i64>; 3]) -> Result<Vec
 }
 
 /// Compares two numbers or two strings; `None` if one is NaN.
-pub(super) fn order(left: &Value, right: &Value) -> Result<Option<Ordering>, String> {
+pub(super) fn order(left: &Value, right: &Value) -> Result<Option<Ordering>, Fault> {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => Ok(number::compare(left, right)),
         (Value::String(left), Value::String(right)) => Ok(Some(left.cmp(right))),
-        _ => Err(format!("{} and {} cannot be ordered", left.kind(), right.kind())),
+        _ => Err(Fault::new(format!("{} and {} cannot be ordered", left.kind(), right.kind()))),
     }
 }
 

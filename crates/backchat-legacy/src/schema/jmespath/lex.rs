@@ -1,5 +1,6 @@
 //! An expression as tokens.
 
+use crate::schema::fault::Fault;
 use backchat_core::json::{self, Value};
 use backchat_core::text::Cursor;
 
@@ -67,9 +68,9 @@ struct Lexer<'e> {
 }
 
 /// The tokens of an expression, with `End` as the last.
-pub(super) fn tokens(source: &str) -> Result<Vec<Token>, String> {
+pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Fault> {
     if source.is_empty() {
-        return Err("the expression is empty".to_owned());
+        return Err(Fault::new("the expression is empty"));
     }
     let mut lexer = Lexer { text: Cursor::new(source) };
     let mut tokens = Vec::new();
@@ -86,7 +87,7 @@ impl Lexer<'_> {
         if self.text.eat(second) { with } else { without }
     }
 
-    fn token(&mut self) -> Result<Option<Token>, String> {
+    fn token(&mut self) -> Result<Option<Token>, Fault> {
         self.text.take(usize::MAX, |c| matches!(c, ' ' | '\t' | '\n' | '\r'));
         let start = self.text.at();
         let Some(c) = self.text.bump() else { return Ok(None) };
@@ -114,7 +115,7 @@ impl Lexer<'_> {
                 let text = format!("\"{}\"", self.until('"')?);
                 match json::read(&text) {
                     Ok(Value::String(name)) => Token::QuotedName(name),
-                    _ => return Err(format!("{text} is not a string")),
+                    _ => return Err(Fault::new(format!("{text} is not a string"))),
                 }
             }
             '`' => Token::Literal(literal(&self.until('`')?.replace("\\`", "`"))?),
@@ -139,7 +140,7 @@ impl Lexer<'_> {
     }
 
     /// The text up to an unescaped delimiter; escapes are kept.
-    fn until(&mut self, delimiter: char) -> Result<String, String> {
+    fn until(&mut self, delimiter: char) -> Result<String, Fault> {
         let mut text = String::new();
         loop {
             match self.text.bump() {
@@ -149,18 +150,18 @@ impl Lexer<'_> {
                     text.extend(self.text.bump());
                 }
                 Some(c) => text.push(c),
-                None => return Err(format!("`{delimiter}` is not closed")),
+                None => return Err(Fault::new(format!("`{delimiter}` is not closed"))),
             }
         }
     }
 }
 
-fn unknown(c: char, at: usize) -> String {
-    format!("`{c}` at byte {at} of the expression is unknown")
+fn unknown(c: char, at: usize) -> Fault {
+    Fault::new(format!("`{c}` at byte {at} of the expression is unknown"))
 }
 
 /// A value between backticks: JSON, or text as expressions wrote it before quotes were required.
-fn literal(text: &str) -> Result<Value, String> {
+fn literal(text: &str) -> Result<Value, Fault> {
     let text_alone = || json::read(&format!("\"{}\"", text.trim_start()));
-    json::read(text).or_else(|_| text_alone()).map_err(|_| format!("`{text}` is not a JSON value"))
+    json::read(text).or_else(|_| text_alone()).map_err(|_| Fault::new(format!("`{text}` is not a JSON value")))
 }

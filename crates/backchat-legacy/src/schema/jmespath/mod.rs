@@ -9,6 +9,7 @@ mod lex;
 mod number;
 mod parse;
 
+use crate::schema::fault::Fault;
 use backchat_core::json::Value;
 
 /// An expression that was read.
@@ -16,7 +17,7 @@ use backchat_core::json::Value;
 pub struct Expression(parse::Ast);
 
 impl Expression {
-    pub fn read(source: &str) -> Result<Self, String> {
+    pub fn read(source: &str) -> Result<Self, Fault> {
         parse::parse(lex::tokens(source)?).map(Self)
     }
 
@@ -31,7 +32,7 @@ impl Expression {
         names
     }
 
-    pub fn search(&self, value: Value) -> Result<Value, String> {
+    pub fn search(&self, value: Value) -> Result<Value, Fault> {
         eval::Evaluator::new(&value).eval(&self.0, value)
     }
 }

@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
+use crate::schema::fault::Fault;
 use backchat_core::json::{Number, Value};
 
 /// The sum of the numbers among some values: an integer until the first float is added.
-pub(super) fn sum(items: &[Value]) -> Result<Number, String> {
+pub(super) fn sum(items: &[Value]) -> Result<Number, Fault> {
     let (mut whole, mut float) = (0_i128, None);
     for item in items {
         let Value::Number(number) = item else { continue };

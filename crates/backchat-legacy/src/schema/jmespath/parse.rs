@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::lex::Token;
+use crate::schema::fault::Fault;
 use backchat_core::json::Value;
 
 /// How deeply expressions may nest.
@@ -72,7 +73,7 @@ struct ExpressionParser {
     depth: usize,
 }
 
-pub(super) fn parse(tokens: Vec<Token>) -> Result<Ast, String> {
+pub(super) fn parse(tokens: Vec<Token>) -> Result<Ast, Fault> {
     let mut parser = ExpressionParser { tokens, at: 0, depth: 0 };
     let node = parser.expression(0)?;
     parser.expect(&Token::End)?;
@@ -100,21 +101,21 @@ impl ExpressionParser {
         found
     }
 
-    fn expect(&mut self, token: &Token) -> Result<(), String> {
-        if self.eat(token) { Ok(()) } else { Err(format!("expected {token:?}, not {:?}", self.peek())) }
+    fn expect(&mut self, token: &Token) -> Result<(), Fault> {
+        if self.eat(token) { Ok(()) } else { Err(Fault::new(format!("expected {token:?}, not {:?}", self.peek()))) }
     }
 
-    fn expression(&mut self, power: u8) -> Result<Ast, String> {
+    fn expression(&mut self, power: u8) -> Result<Ast, Fault> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(format!("the expression is nested more than {MAX_DEPTH} deep"));
+            return Err(Fault::new(format!("the expression is nested more than {MAX_DEPTH} deep")));
         }
         let mut left = self.first()?;
         let mut length = 0;
         while power < self.peek().power() {
             length += 1;
             if length > MAX_DEPTH {
-                return Err(format!("the expression goes more than {MAX_DEPTH} steps"));
+                return Err(Fault::new(format!("the expression goes more than {MAX_DEPTH} steps")));
             }
             left = self.after(left)?;
         }
@@ -123,12 +124,12 @@ impl ExpressionParser {
     }
 
     /// The beginning of an expression.
-    fn first(&mut self) -> Result<Ast, String> {
+    fn first(&mut self) -> Result<Ast, Fault> {
         Ok(match self.next() {
             Token::Literal(value) => Ast::Literal(value),
             Token::Name(name) => Ast::Field(name),
             Token::QuotedName(name) if *self.peek() == Token::LeftParen => {
-                return Err(format!("\"{name}\": the name of a function has no quotes"));
+                return Err(Fault::new(format!("\"{name}\": the name of a function has no quotes")));
             }
             Token::QuotedName(name) => Ast::Field(name),
             Token::Star => {
@@ -158,12 +159,12 @@ impl ExpressionParser {
             },
             Token::Current => Ast::Current,
             Token::ExprRef => Ast::Reference(Box::new(self.expression(0)?)),
-            other => return Err(format!("an expression cannot begin with {other:?}")),
+            other => return Err(Fault::new(format!("an expression cannot begin with {other:?}"))),
         })
     }
 
     /// The continuation of an expression.
-    fn after(&mut self, left: Ast) -> Result<Ast, String> {
+    fn after(&mut self, left: Ast) -> Result<Ast, Fault> {
         let token = self.next();
         let power = token.power();
         let holds: fn(Ordering) -> bool = match token {
@@ -187,13 +188,13 @@ impl ExpressionParser {
             Token::LessOrEqual => Ordering::is_le,
             Token::Greater => Ordering::is_gt,
             Token::GreaterOrEqual => Ordering::is_ge,
-            other => return Err(format!("{other:?} is not expected here")),
+            other => return Err(Fault::new(format!("{other:?} is not expected here"))),
         };
         Ok(Ast::Order(holds, Box::new(left), Box::new(self.expression(power)?)))
     }
 
-    fn call(&mut self, left: Ast) -> Result<Ast, String> {
-        let Ast::Field(name) = left else { return Err("only a name can be called".to_owned()) };
+    fn call(&mut self, left: Ast) -> Result<Ast, Fault> {
+        let Ast::Field(name) = left else { return Err(Fault::new("only a name can be called")) };
         let mut arguments = Vec::new();
         while !self.eat(&Token::RightParen) {
             arguments.push(self.expression(0)?);
@@ -203,7 +204,7 @@ impl ExpressionParser {
         Ok(Ast::Call(name, arguments))
     }
 
-    fn filter(&mut self, left: Ast) -> Result<Ast, String> {
+    fn filter(&mut self, left: Ast) -> Result<Ast, Fault> {
         let condition = self.expression(0)?;
         self.expect(&Token::RightBracket)?;
         let then = if *self.peek() == Token::Flatten { Ast::Current } else { self.projected(Token::Filter.power())? };
@@ -211,16 +212,16 @@ impl ExpressionParser {
         Ok(Ast::Project(Box::new(filtered), Box::new(then)))
     }
 
-    fn flatten(&mut self, left: Ast) -> Result<Ast, String> {
+    fn flatten(&mut self, left: Ast) -> Result<Ast, Fault> {
         self.each(Ast::Flatten(Box::new(left)), Token::Flatten)
     }
 
     /// A projection of a list that this token begins.
-    fn each(&mut self, list: Ast, token: Token) -> Result<Ast, String> {
+    fn each(&mut self, list: Ast, token: Token) -> Result<Ast, Fault> {
         Ok(Ast::Project(Box::new(list), Box::new(self.projected(token.power())?)))
     }
 
-    fn bracket(&mut self, left: Ast) -> Result<Ast, String> {
+    fn bracket(&mut self, left: Ast) -> Result<Ast, Fault> {
         if !matches!(self.peek(), Token::Number(_) | Token::Colon) {
             self.expect(&Token::Star)?;
             self.expect(&Token::RightBracket)?;
@@ -237,7 +238,7 @@ impl ExpressionParser {
         }
     }
 
-    fn indexed(&mut self, mut steps: Vec<Ast>, index: Ast) -> Result<Ast, String> {
+    fn indexed(&mut self, mut steps: Vec<Ast>, index: Ast) -> Result<Ast, Fault> {
         let is_slice = matches!(index, Ast::Slice(_));
         steps.push(index);
         let node = Ast::Index(steps);
@@ -245,7 +246,7 @@ impl ExpressionParser {
     }
 
     /// The text after a `[`: `0]` or `1:5:2]`.
-    fn index(&mut self) -> Result<Ast, String> {
+    fn index(&mut self) -> Result<Ast, Fault> {
         if let (Token::Number(place), false) = (self.peek().clone(), *self.ahead(1) == Token::Colon) {
             self.at += 1;
             self.expect(&Token::RightBracket)?;
@@ -257,13 +258,13 @@ impl ExpressionParser {
             match self.next() {
                 Token::Colon if part < 2 => part += 1,
                 Token::Number(number) => parts.get_mut(part).into_iter().for_each(|part| *part = Some(number)),
-                other => return Err(format!("{other:?} is not allowed in a slice")),
+                other => return Err(Fault::new(format!("{other:?} is not allowed in a slice"))),
             }
         }
         Ok(Ast::Slice(parts))
     }
 
-    fn list(&mut self) -> Result<Ast, String> {
+    fn list(&mut self) -> Result<Ast, Fault> {
         let mut items = Vec::new();
         loop {
             items.push(self.expression(0)?);
@@ -274,11 +275,11 @@ impl ExpressionParser {
         }
     }
 
-    fn object(&mut self) -> Result<Ast, String> {
+    fn object(&mut self) -> Result<Ast, Fault> {
         let mut entries = Vec::new();
         loop {
             let (Token::Name(name) | Token::QuotedName(name)) = self.next() else {
-                return Err("an entry of an object begins with its name".to_owned());
+                return Err(Fault::new("an entry of an object begins with its name"));
             };
             self.expect(&Token::Colon)?;
             entries.push((name, self.expression(0)?));
@@ -290,7 +291,7 @@ impl ExpressionParser {
     }
 
     /// The operation on each element of a projection.
-    fn projected(&mut self, power: u8) -> Result<Ast, String> {
+    fn projected(&mut self, power: u8) -> Result<Ast, Fault> {
         match self.peek() {
             token if token.power() < PROJECTION_STOP => Ok(Ast::Current),
             Token::LeftBracket | Token::Filter => self.expression(power),
@@ -298,11 +299,11 @@ impl ExpressionParser {
                 self.at += 1;
                 self.after_dot(power)
             }
-            other => Err(format!("{other:?} cannot follow a projection")),
+            other => Err(Fault::new(format!("{other:?} cannot follow a projection"))),
         }
     }
 
-    fn after_dot(&mut self, power: u8) -> Result<Ast, String> {
+    fn after_dot(&mut self, power: u8) -> Result<Ast, Fault> {
         match self.peek() {
             Token::Name(_) | Token::QuotedName(_) | Token::Star => self.expression(power),
             Token::LeftBracket => {
@@ -313,7 +314,7 @@ impl ExpressionParser {
                 self.at += 1;
                 self.object()
             }
-            other => Err(format!("{other:?} cannot follow a `.`")),
+            other => Err(Fault::new(format!("{other:?} cannot follow a `.`"))),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::content::Reason;
 use crate::pattern::{Pattern, PatternPart, source_of};
-use crate::template::{ContentSpec, Field, Placeholder, Shape, Transform, XmlInlineArgs};
+use crate::template::{Field, Placeholder, Shape, TagArgs, Transform};
 
 /// The form of a field's calls, computed once.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl CallForm {
     }
 
     pub(super) fn head(&self, field: &Field) -> Option<&TagHead> {
-        let ContentSpec::XmlInline(args) = &field.content else { return None };
+        let args = field.content.tags()?;
         self.head.get_or_init(|| TagHead::new(args)).as_ref()
     }
 }
@@ -77,7 +77,7 @@ pub(super) struct TagHead {
 }
 
 impl TagHead {
-    pub fn new(args: &XmlInlineArgs) -> Option<Self> {
+    pub fn new(args: &TagArgs) -> Option<Self> {
         let parts = args.tag_pattern.outline();
         let is_value =
             |part: &PatternPart| matches!(part, PatternPart::Group { name: Some(name), .. } if name == "value");

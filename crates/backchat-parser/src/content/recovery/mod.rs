@@ -15,3 +15,4 @@ pub(crate) use call_form::{CallForm, CallPaths, path_of};
 pub use kind::ProblemKind;
 pub use policy::{Policies, RecoveryPolicy, UnknownPolicy};
 pub(crate) use reading::{Deviation, ReadCalls, Request, read};
+pub(crate) use tolerant::without_fence;

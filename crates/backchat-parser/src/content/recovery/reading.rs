@@ -11,8 +11,8 @@ use super::tolerant::{self, Tolerated};
 use super::tool_name;
 use super::validate::{self, below};
 use crate::content::coerce::{Tools, cast_calls};
-use crate::content::{self, Capture, Mode, Reason};
-use crate::template::{ContentSpec, Field, JsonArgs, XmlInlineArgs};
+use crate::content::{self, Capture, Mode, Reason, tolerant_call_list};
+use crate::template::{Field, JsonArgs, TagArgs};
 use backchat_core::json::{self, Object, Value};
 
 /// How a body is read.
@@ -99,12 +99,13 @@ struct CallReader<'r> {
 
 impl CallReader<'_> {
     fn read(&mut self) -> Result<Option<Value>, Reason> {
-        let read = match &self.field.content {
-            ContentSpec::Json(args) => self.json(args),
-            ContentSpec::XmlInline(args) => self.tags(args),
-            other => content::value(other, self.body, Mode::Stable).and_then(|value| self.shaped(value)),
+        let content = &self.field.content;
+        let mut value = match (content.json(), content.tags()) {
+            (Some(args), _) => self.json(args)?,
+            (_, Some(args)) => self.tags(args)?,
+            _ if content.is_call_list() => self.call_list()?,
+            _ => self.shaped(content::value(content, self.body, Mode::Stable)?)?,
         };
-        let mut value = read?;
         if self.is_unfinished && self.request.policies.contains(RecoveryPolicy::DropUnfinished) {
             self.deviations.clear();
             return Ok(None);
@@ -142,7 +143,7 @@ impl CallReader<'_> {
 
     /// The value of a conforming body, and the paths of duplicate keys in it.
     fn strict_json(&self, args: &JsonArgs) -> Result<(Value, Vec<Vec<String>>), Reason> {
-        if content::json::is_plain(args) && !self.request.is_bare {
+        if args.is_plain() && !self.request.is_bare {
             // Almost every body ends here.
             let (value, has_duplicates) = content::json::load_noting_duplicates(self.body)?;
             let value = self.shaped(value)?;
@@ -178,11 +179,27 @@ impl CallReader<'_> {
         Err(reason)
     }
 
+    fn call_list(&mut self) -> Result<Value, Reason> {
+        let reason = match content::value(&self.field.content, self.body, Mode::Stable) {
+            Ok(value) => return self.shaped(value),
+            Err(reason) => reason,
+        };
+        let tolerant = |policies| tolerant_call_list(self.body, policies, self.request.is_delimited);
+        let recovered = tolerant(self.request.policies);
+        let (fix, is_fixed) = match &recovered {
+            Some((_, used)) => (*used, true),
+            None => (tolerant(Policies::every()).map(|(_, used)| used).unwrap_or_default(), false),
+        };
+        let found = Deviation::new(ProblemKind::Malformed, is_fixed.then_some(0));
+        self.deviations.push(Deviation { reason: Some(reason.to_string()), fix, is_fixed, ..found });
+        recovered.map_or(Err(reason), |(value, _)| self.shaped(value))
+    }
+
     fn with_policies(&self, args: &JsonArgs, policies: Policies) -> Option<Tolerated> {
         if policies.is_empty() {
             return None;
         }
-        let Tolerated { value, mut used, duplicates } = match content::json::is_plain(args) {
+        let Tolerated { value, mut used, duplicates } = match args.is_plain() {
             true => tolerant::read(self.body, policies, self.request.is_delimited)?,
             false => {
                 let value = content::value(&self.field.content, self.body, Mode::Stable).ok()?;
@@ -215,7 +232,7 @@ impl CallReader<'_> {
         }
     }
 
-    fn tags(&mut self, args: &XmlInlineArgs) -> Result<Value, Reason> {
+    fn tags(&mut self, args: &TagArgs) -> Result<Value, Reason> {
         let value = self.read_tags(args);
         if let Err(reason) = &value {
             let found = Deviation::new(ProblemKind::Malformed, None);
@@ -224,13 +241,13 @@ impl CallReader<'_> {
         value
     }
 
-    fn read_tags(&mut self, args: &XmlInlineArgs) -> Result<Value, Reason> {
+    fn read_tags(&mut self, args: &TagArgs) -> Result<Value, Reason> {
         let strictly = tags::TagContext { tool: None, head: None };
         let mut tags = tags::read(self.body, args, strictly)?;
         let Request { tools, policies, is_delimited, is_cut, .. } = self.request;
         if !tags.is_bare || is_cut || tags.may_hold && tools.is_some() {
-            let name = name_of(&self.shaped(Value::Object(tags.entries.clone()))?);
-            self.is_unfinished = is_cut && !(tags.is_bare && self.has_required(name.as_deref(), &tags.entries));
+            let name = name_of(&self.shaped(Value::Object(tags.read.entries.clone()))?);
+            self.is_unfinished = is_cut && !(tags.is_bare && self.has_required(name.as_deref(), &tags.read.entries));
             let tool = tools.zip(name.as_deref()).and_then(|(tools, name)| {
                 let known = if tools.has(name) { Some(name) } else { tool_name::meant(name, tools) };
                 Some((tools, known?))
@@ -247,7 +264,7 @@ impl CallReader<'_> {
             let found = Deviation::new(ProblemKind::DuplicateKey, Some(0));
             self.deviations.push(Deviation { path: Some(below("", &key)), ..found });
         }
-        self.shaped(Value::Object(tags.entries))
+        self.shaped(Value::Object(tags.read.entries))
     }
 
     fn report_tags(&mut self, tags: &Tags) {

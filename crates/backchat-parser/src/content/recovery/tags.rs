@@ -4,15 +4,14 @@ use std::ops::Range;
 
 use super::call_form::TagHead;
 use crate::content::coerce::Tools;
-use crate::content::xml_inline::{self, Tag};
-use crate::content::{Mode, Reason, insert_tag, tagged_value};
-use crate::template::XmlInlineArgs;
-use backchat_core::json::Object;
+use crate::content::xml_inline::{self, Tag, TagEntries};
+use crate::content::{Mode, Reason, tagged_value};
+use crate::template::TagArgs;
 
 /// The content of a tagged body.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
-    pub entries: Object,
+    pub read: TagEntries,
     /// The ranges outside all tags that have a word character, and whether they were read as tags.
     pub ignored: Vec<(Range<usize>, bool)>,
     /// Whether there are only blanks around the tags.
@@ -35,7 +34,7 @@ pub(super) struct TagContext<'r> {
 }
 
 /// Reads every tag of a body.
-pub(super) fn read(body: &str, args: &XmlInlineArgs, context: TagContext<'_>) -> Result<Tags, Reason> {
+pub(super) fn read(body: &str, args: &TagArgs, context: TagContext<'_>) -> Result<Tags, Reason> {
     let found = xml_inline::tags(body, args)?;
     let may_hold = found.iter().any(|tag| tag.value.is_some_and(|value| may_hold_tag(args, value)));
     let mut tags = Tags { is_bare: true, may_hold, ..Tags::default() };
@@ -64,12 +63,12 @@ pub(super) fn read(body: &str, args: &XmlInlineArgs, context: TagContext<'_>) ->
 }
 
 impl Tags {
-    fn add(&mut self, args: &XmlInlineArgs, key: Option<&str>, text: Option<&str>) -> Result<(), Reason> {
+    fn add(&mut self, args: &TagArgs, key: Option<&str>, text: Option<&str>) -> Result<(), Reason> {
         let (key, value) = tagged_value(args, key, text, Mode::Stable)?;
-        if !args.merge_duplicates && self.entries.contains_key(key) {
+        if !args.merge_duplicates && self.read.entries.contains_key(key) {
             self.duplicates.push(key.to_owned());
         }
-        insert_tag(&mut self.entries, key, value, args.merge_duplicates);
+        self.read.insert(key, value, args.merge_duplicates);
         Ok(())
     }
 
@@ -78,7 +77,7 @@ impl Tags {
         &mut self,
         body: &str,
         gap: Range<usize>,
-        args: &XmlInlineArgs,
+        args: &TagArgs,
         head: Option<&TagHead>,
     ) -> Result<(), Reason> {
         let text = body.get(gap.clone()).unwrap_or_default();
@@ -105,7 +104,7 @@ impl Tags {
 }
 
 /// Whether a text could hold the beginning of a tag. Most values cannot, and cost no more than this.
-fn may_hold_tag(args: &XmlInlineArgs, value: &str) -> bool {
+fn may_hold_tag(args: &TagArgs, value: &str) -> bool {
     let pairs = value.as_bytes().windows(2);
     pairs.into_iter().any(|pair| matches!(pair, [one, next] if args.tag_pattern.can_tell_with(*one, *next)))
 }

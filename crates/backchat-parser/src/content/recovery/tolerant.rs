@@ -20,14 +20,18 @@ pub(crate) struct Tolerated {
 /// Reads a body with the productions of these policies. `delimited` says that a delimiter ended the body; then brackets
 /// may be missing.
 pub(crate) fn read(body: &str, policies: Policies, delimited: bool) -> Option<Tolerated> {
-    let (inside, fence) = match fenced(body).filter(|_| policies.contains(RecoveryPolicy::JsonFence)) {
-        Some(inside) => (inside, Policies::from(RecoveryPolicy::JsonFence)),
-        None => (body, Policies::none()),
-    };
-    let mut reader =
-        TolerantReader { text: Cursor::new(inside), policies, delimited, used: fence, duplicates: Vec::new() };
+    let (inside, used) = without_fence(body, policies);
+    let mut reader = TolerantReader { text: Cursor::new(inside), policies, delimited, used, duplicates: Vec::new() };
     let value = reader.document()?;
     Some(Tolerated { value, used: reader.used, duplicates: reader.duplicates })
+}
+
+/// A body without its fence, if the policies recover one, and the policy that this needed.
+pub(crate) fn without_fence(body: &str, policies: Policies) -> (&str, Policies) {
+    match fenced(body).filter(|_| policies.contains(RecoveryPolicy::JsonFence)) {
+        Some(inside) => (inside, Policies::from(RecoveryPolicy::JsonFence)),
+        None => (body, Policies::none()),
+    }
 }
 
 /// The inside of a body in a fence.

@@ -18,8 +18,8 @@ use super::event::EventRef;
 use super::part::part;
 use super::partial_json::{PartialJson, Sink, Use};
 use crate::content::coerce::{Tools, cast_argument_of};
-use crate::content::{Capture, Mode};
-use crate::template::{ContentSpec, Field};
+use crate::content::{CallListReader, Capture, Mode};
+use crate::template::Field;
 use backchat_core::json::Value;
 
 /// The calls of the open region, reported as they grow.
@@ -34,6 +34,11 @@ pub(super) struct GrowingCalls {
 enum Body {
     Json(PartialJson),
     Tags(Tags),
+    /// Calls in Python's words, read as the JSON that they say.
+    CallList {
+        calls: CallListReader,
+        json: PartialJson,
+    },
     /// Its calls are sent whole.
     Whole,
 }
@@ -63,13 +68,24 @@ struct Call {
     reported: usize,
 }
 
+/// The body of a region so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct More<'t> {
+    pub body: &'t str,
+    /// Its new part.
+    pub text: &'t str,
+}
+
 impl GrowingCalls {
     /// Begins with a region of the field. Without a shape its calls come whole.
     pub fn new(field: &Field, name: &Arc<str>, shape: Option<&CallShape>, captures: &[Capture]) -> Self {
-        let body = match (&field.content, shape) {
-            (_, None) => Body::Whole,
-            (ContentSpec::XmlInline(_), Some(_)) => Body::Tags(Tags::default()),
-            _ => Body::Json(PartialJson::default()),
+        let body = match shape {
+            None => Body::Whole,
+            Some(_) if field.content.tags().is_some() => Body::Tags(Tags::default()),
+            Some(_) if field.content.is_call_list() => {
+                Body::CallList { calls: CallListReader::default(), json: PartialJson::default() }
+            }
+            Some(_) => Body::Json(PartialJson::default()),
         };
         let (field, shape, captures) = (name.clone(), shape.cloned(), captures.to_vec());
         Self { body, calls: Calls { field, shape, captures, all: Vec::new(), is_open: false } }
@@ -83,12 +99,11 @@ impl GrowingCalls {
         }
     }
 
-    /// Reads more of the body, `text` being its new part.
+    /// Reads more of the body.
     pub fn grow(
         &mut self,
         field: &Field,
-        body: &str,
-        text: &str,
+        More { body, text }: More<'_>,
         tools: Option<&Tools>,
         next: &mut usize,
         sink: &mut dyn FnMut(EventRef<'_>),
@@ -98,10 +113,13 @@ impl GrowingCalls {
             Body::Json(reader) => {
                 reader.push(text, &mut CallValues { calls: &mut self.calls, tools });
             }
+            Body::CallList { calls, json } => {
+                let mut said = String::new();
+                calls.push(text, &mut said);
+                json.push(&said, &mut CallValues { calls: &mut self.calls, tools });
+            }
             Body::Tags(tags) => {
-                let (Some(call), ContentSpec::XmlInline(args)) = (self.calls.all.last_mut(), &field.content) else {
-                    return;
-                };
+                let (Some(call), Some(args)) = (self.calls.all.last_mut(), field.content.tags()) else { return };
                 if tags.read(args, body, call.name.as_deref(), tools, &mut call.text).is_err() {
                     // The region will close without a value, and its reason says why.
                     self.body = Body::Whole;

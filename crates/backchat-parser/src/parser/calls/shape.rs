@@ -1,12 +1,12 @@
 //! The paths of a call's parts in a region, taken from the field's transform.
 
 use crate::content::recovery::{CallPaths, path_of};
-use crate::template::{ContentSpec, Field, Shape};
+use crate::template::{Field, JsonArgs, Shape};
 
 /// The source of a part of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallSource {
-    /// A named group of the open pattern.
+    /// A named group of the open pattern, which the close pattern does not have.
     Capture(String),
     /// Keys to go down from the region's value, or from each element of it.
     Path(Vec<String>),
@@ -29,8 +29,11 @@ impl CallShape {
     pub fn find(field: &Field) -> Option<Self> {
         let (paths, transform) = (CallPaths::find(field)?, field.transform.as_ref()?);
         let Shape::Object(call) = &transform.shape else { return None };
+        let closing: Vec<&str> = field.close.iter().flat_map(|close| close.pattern().names()).collect();
         let source = |shape: &Shape| match (path_of(shape, transform), shape) {
             (Some(path), _) => Some(CallSource::Path(path)),
+            // What the close captures, or may replace, is not known before.
+            (None, Shape::Placeholder(capture)) if closing.contains(&capture.name.as_str()) => None,
             (None, Shape::Placeholder(capture)) => Some(CallSource::Capture(capture.name.clone())),
             _ => None,
         };
@@ -40,13 +43,11 @@ impl CallShape {
             _ => return None,
         };
         let (arguments, each) = (paths.arguments?, paths.each);
-        let is_readable = match &field.content {
-            ContentSpec::Json(args) => !args.allow_non_json && !args.unquoted_keys && args.string_delims.is_empty(),
-            ContentSpec::XmlInline(args) => {
-                !args.merge_duplicates && !each && arguments.is_empty() && matches!(name, CallSource::Capture(_))
-            }
-            _ => false,
-        };
-        is_readable.then(|| Self { name, id: call.get("id").and_then(source), arguments, each })
+        let is_json = field.content.json().is_some_and(JsonArgs::is_plain) || field.content.is_call_list();
+        let is_tagged = field.content.tags().is_some_and(|args| !args.merge_duplicates)
+            && !each
+            && arguments.is_empty()
+            && matches!(name, CallSource::Capture(_));
+        (is_json || is_tagged).then(|| Self { name, id: call.get("id").and_then(source), arguments, each })
     }
 }

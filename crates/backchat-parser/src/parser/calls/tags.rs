@@ -4,7 +4,7 @@ use crate::content::coerce::{Tools, cast_argument_of};
 use crate::content::{Mode, Reason, tagged_value};
 use crate::parser::part::part;
 use crate::pattern::{Search, SearchResult};
-use crate::template::XmlInlineArgs;
+use crate::template::TagArgs;
 use backchat_core::json::{Object, Value};
 
 /// The search for tags in a body that grows.
@@ -18,7 +18,7 @@ impl Tags {
     /// Appends the entries of newly completed tags to the text of the arguments.
     pub fn read(
         &mut self,
-        args: &XmlInlineArgs,
+        args: &TagArgs,
         body: &str,
         name: Option<&str>,
         tools: Option<&Tools>,

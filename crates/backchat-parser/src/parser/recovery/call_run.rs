@@ -1,13 +1,13 @@
 //! `call-in-reasoning`: a run of complete calls in the reasoning, and whether it reaches its end.
 
 use super::bare_call::strict_request;
-use super::growing_json::GrowingJson;
+use super::growing_body::GrowingBody;
 use super::markers::{self, follow_tail};
 use super::view::View;
 use super::{Context, NoResult, Verdict};
 use crate::content::Capture;
 use crate::content::recovery::{self, ProblemKind};
-use crate::parser::roles::CallField;
+use crate::parser::roles::{CallField, Notation};
 use crate::pattern::{Search, SearchResult};
 
 #[derive(Clone, Debug)]
@@ -28,7 +28,8 @@ struct OpenCall {
     /// The start of the opener before its body.
     opener: usize,
     body: usize,
-    json: GrowingJson,
+    /// Its body, if that shows where it ends.
+    grows: Option<GrowingBody>,
     search: Box<Search>,
 }
 
@@ -97,8 +98,10 @@ impl CallRun {
         for call in &context.plan.roles.calls {
             match context.plan.opener(call.field).map(|opener| view.marker(opener, self.at)) {
                 Some(Ok((opener, body))) => {
-                    let (json, search) = (GrowingJson::new(body), Box::default());
-                    self.open = Some(OpenCall { field: call.field, opener, body, json, search });
+                    // What follows reads the run again, and ends a list of calls at its first closer, as this does.
+                    let json = call.notation.filter(|notation| *notation == Notation::Json);
+                    let grows = json.map(|notation| GrowingBody::new(notation, body));
+                    self.open = Some(OpenCall { field: call.field, opener, body, grows, search: Box::default() });
                     self.at = body;
                     return Ok(None);
                 }
@@ -133,8 +136,8 @@ impl OpenCall {
         }
         let closer = context.plan.closer(self.field).ok_or(NoResult::IsNot)?;
         let is_own = |start, end| markers::is_own(context.plan, view.slice(start, end));
-        let (body_end, end) = if call.is_json {
-            let body_end = self.json.end(view)?;
+        let (body_end, end) = if let Some(body) = &mut self.grows {
+            let body_end = body.end(view)?;
             match view.marker(closer, body_end) {
                 Ok((start, end)) if is_own(start, end) => (start, end),
                 _ if !call.has_own_closer => (body_end, body_end),
@@ -150,27 +153,20 @@ impl OpenCall {
                 _ => return Err(NoResult::Waits),
             }
         };
-        let opening = view.slice(self.opener, self.body);
-        let is_whole = is_complete(opening, view.slice(self.body, body_end), call, context);
+        let opener = context.plan.opener(self.field).ok_or(NoResult::IsNot)?;
+        let mut captures = view.captures_at(opener, self.opener);
+        if body_end < end {
+            Capture::add_closing(&mut captures, &view.captures_at(closer, body_end));
+        }
+        let is_whole = is_complete(view.slice(self.body, body_end), &captures, call, context);
         if is_whole { Ok(end) } else { Err(NoResult::IsNot) }
     }
 }
 
 /// Whether a body has conforming calls of known tools.
-fn is_complete(opening: &str, body: &str, call: &CallField, context: &Context<'_>) -> bool {
+fn is_complete(body: &str, captures: &[Capture], call: &CallField, context: &Context<'_>) -> bool {
     let Some(field) = context.template.fields().get(call.field) else { return false };
-    let Some(opener) = context.plan.opener(call.field) else { return false };
-    // The captures of the last opener, which is the one before the body.
-    let captures = opener.matches(opening).filter_map(Result::ok).last();
-    let captures: Vec<_> = opener
-        .named_groups()
-        .iter()
-        .filter_map(|(name, _)| {
-            let text = captures.as_ref()?.name(name)?.to_owned();
-            Some(Capture { name: name.clone(), text })
-        })
-        .collect();
-    let read = recovery::read(field, &call.form, body, &captures, strict_request(context.tools));
+    let read = recovery::read(field, &call.form, body, captures, strict_request(context.tools));
     let is_harmless = |kind| matches!(kind, ProblemKind::DuplicateKey | ProblemKind::ArgumentAbsorbed);
     matches!(read.value, Ok(Some(_))) && read.deviations.iter().all(|found| is_harmless(found.kind))
 }

@@ -1,10 +1,8 @@
 //! The text that a parser with policies holds, and the decision that it waits for.
 
-use super::bare_call::BareCall;
-use super::call_run::CallRun;
-use super::later_closer::LaterCloser;
+use super::trial::Trial;
 use crate::parser::region::Region;
-use crate::parser::span::Span;
+use crate::parser::scan::Delimited;
 use crate::pattern::Search;
 
 /// The decision that text is held for, and the positions up to which others were searched.
@@ -24,7 +22,7 @@ pub(in crate::parser) struct Gate {
     pub searches: Vec<Search>,
     /// The position up to which the matches of each in the stretch were rejected.
     pub passed: Vec<usize>,
-    /// How many beginnings of JSON were tried in the stretch.
+    /// How many beginnings of calls were tried in the stretch.
     pub starts: usize,
     /// How many runs of calls were tried in the reasoning.
     pub runs: usize,
@@ -45,31 +43,13 @@ pub(in crate::parser) enum Flow {
     Waits,
 }
 
-/// A decision that may need more text.
-#[derive(Clone, Debug)]
-pub(in crate::parser) enum Trial {
-    BareCall(BareCall),
-    Calls(CallRun),
-    /// A stray closer of calls: its field, its span, and the end of the tail that has been followed.
-    Stray {
-        field: usize,
-        marker: Span,
-        at: usize,
-    },
-    /// A closer inside a string.
-    InString(LaterCloser),
-}
-
-impl Trial {
-    /// The start of the text that it holds back.
-    pub fn start(&self) -> usize {
-        match self {
-            Trial::BareCall(trial) => trial.start,
-            Trial::Calls(trial) => trial.start,
-            Trial::Stray { marker, .. } => marker.start,
-            Trial::InString(trial) => trial.closer,
-        }
-    }
+/// What a scan found: text up to a limit, and the delimiter there.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::parser) struct Ahead {
+    pub limit: usize,
+    pub next: Option<Delimited>,
+    /// Whether no more text comes.
+    pub ended: bool,
 }
 
 impl Gate {

@@ -55,7 +55,7 @@ enum Late {
         /// The problem that the reasoning is unclosed; not reported separately for calls that reach its end.
         unclosed: Option<Problem>,
     },
-    /// It is recoverable if its body is JSON at a later closer.
+    /// It is recoverable if its body has ended at a later closer.
     InString { problem: Problem, later: LaterCloser, verdict: Option<bool> },
 }
 
@@ -87,7 +87,7 @@ impl Ledger {
         }
     }
 
-    /// A malformed region that stops inside a string waits for a closer at which it is JSON.
+    /// A malformed region that stops inside a string waits for a closer at which it has ended.
     pub fn report_or_defer(
         &mut self,
         problem: Problem,

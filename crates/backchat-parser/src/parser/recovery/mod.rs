@@ -6,16 +6,19 @@
 
 mod bare_call;
 mod call_run;
+mod candidate;
+mod first_closer;
 mod gate;
-mod growing_json;
+mod growing_body;
 mod later_closer;
 mod ledger;
 mod markers;
 mod steps;
 mod stretch;
+mod trial;
 mod view;
 
-pub(super) use gate::{Flow, Gate};
+pub(super) use gate::{Ahead, Flow, Gate};
 pub(super) use later_closer::LaterCloser;
 pub(super) use ledger::Ledger;
 pub(super) use stretch::Stretch;

@@ -7,7 +7,7 @@ use super::view::View;
 use crate::parser::span::Span;
 use crate::pattern::Pattern;
 
-/// How many beginnings of JSON are tried in a stretch.
+/// How many beginnings of calls are tried in a stretch.
 pub(in crate::parser) const STARTS: usize = 16;
 
 /// A stretch that has ended.
@@ -88,12 +88,12 @@ impl Stretch {
         starts(text, 0).take(STARTS).find_map(|start| {
             let is_first = text.get(..start).is_some_and(|before| before.trim().is_empty());
             let start = self.body.start + start;
-            Some((start, BareCall::new(start).look(view, context, is_first).ok()?))
+            Some((start, BareCall::new(&context.plan.roles, start).look(view, context, is_first).ok()?))
         })
     }
 }
 
-/// The places from which JSON could begin: brackets at the start of a line.
+/// The places from which a call could begin: brackets at the start of a line.
 pub(in crate::parser) fn starts(text: &str, from: usize) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     let is_start = move |place: &usize| *place == 0 || bytes.get(*place - 1) == Some(&b'\n');

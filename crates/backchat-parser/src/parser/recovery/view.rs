@@ -1,6 +1,7 @@
 //! The part of a growing text that a decision may see. It does not depend on how the text is cut.
 
 use super::{NoResult, Verdict};
+use crate::content::Capture;
 use crate::parser::part::part;
 use crate::pattern::{Pattern, Search, SearchResult};
 
@@ -72,6 +73,29 @@ impl<'t> View<'t> {
         search.move_to(pattern, from);
         // A search that exceeds its step limit finds nothing here; the parser's own search reports it.
         search.resume(pattern, self.text, self.base, self.is_whole).unwrap_or(SearchResult::Nothing)
+    }
+
+    /// The named captures of the match that a search found.
+    pub fn captures(self, pattern: &Pattern, search: &Search) -> Vec<Capture> {
+        let groups = pattern.named_groups().iter();
+        let taken = groups.filter_map(|(name, group)| {
+            let (start, end) = search.group(*group as usize)?;
+            Some(Capture { name: name.clone(), text: self.slice(start, end).to_owned() })
+        });
+        taken.collect()
+    }
+
+    /// The named captures of the match at a position, which is known to be there.
+    pub fn captures_at(self, pattern: &Pattern, start: usize) -> Vec<Capture> {
+        if pattern.named_groups().is_empty() {
+            return Vec::new();
+        }
+        let mut search = Search::default();
+        search.begin(pattern, start, false);
+        match search.resume(pattern, self.text, self.base, true) {
+            Ok(SearchResult::Match { start: found, .. }) if found == start => self.captures(pattern, &search),
+            _ => Vec::new(),
+        }
     }
 
     /// The match of a pattern at a position that only blanks precede from `from` on.

@@ -1,12 +1,12 @@
-//! Loads the arguments of a content parser. A mistake that the reference notices only while parsing is a warning.
+//! Loads a content parser and its arguments. A mistake in arguments that the reference notices only while parsing is a warning.
 
 use std::sync::Arc;
 
 use super::problems::{Checker, Problem};
 use super::values::{At, PATTERN_HELP, flag, listed, shorten};
 use crate::pattern::Pattern;
+use crate::template::content::{ContentParser, ContentSpec, JsonArgs, LineArgs, TagArgs, Unusable, parser_names};
 use crate::template::keys;
-use crate::template::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
 use backchat_core::diagnostic::{Severity, closest};
 use backchat_core::json::{Path, Value};
 
@@ -20,7 +20,7 @@ pub(super) fn content(check: &mut Checker, parser: ContentParser, args: &Value, 
         return unusable(reason);
     };
     let at = At::new(entries, path.clone());
-    check.keys(&at, keys::arguments(Some(parser)), &format!("`{}`", parser.name()), Severity::Warning);
+    check.keys(&at, parser.arguments(), &format!("`{}`", parser.name()), Severity::Warning);
     let read = match parser {
         ContentParser::Text => Ok(ContentSpec::Text { strip: flag(check, &at, "strip", true) }),
         ContentParser::Int => Ok(ContentSpec::Int { strip: flag(check, &at, "strip", true) }),
@@ -29,15 +29,39 @@ pub(super) fn content(check: &mut Checker, parser: ContentParser, args: &Value, 
         ContentParser::Json => json(check, &at).map(ContentSpec::Json),
         ContentParser::XmlInline => xml_inline(check, &at).map(ContentSpec::XmlInline),
         ContentParser::KvLines => kv_lines(check, &at).map(ContentSpec::KvLines),
+        ContentParser::CallList => Ok(ContentSpec::CallList),
     };
-    read.unwrap_or_else(unusable)
+    read.unwrap_or_else(|Unusable(reason)| unusable(reason))
+}
+
+/// Reads the content parser of a field.
+pub(super) fn parser(check: &mut Checker, at: &At<'_>) -> Option<ContentParser> {
+    let path = at.path("content");
+    match at.get("content") {
+        None => Some(ContentParser::Text),
+        Some(Value::String(name)) => ContentParser::from_name(name).or_else(|| {
+            let closest = closest(name, parser_names());
+            let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            let message = format!("unknown content parser `{}`{suggestion}", shorten(name));
+            let problem = check.error("unknown-content-parser", &path, message, choose_parser());
+            if let Some(name) = closest {
+                problem.replace_with(name);
+            }
+            None
+        }),
+        Some(other) => check.wrong_type(&path, other, "the name of a content parser", &choose_parser()),
+    }
+}
+
+fn choose_parser() -> String {
+    format!("choose one of {}", listed(parser_names()))
 }
 
 fn unusable_argument<'c>(check: &'c mut Checker, path: &Path, reason: &str, help: &str) -> &'c mut Problem {
     check.warning("unusable-argument", path, format!("{reason}: every region will fail"), help)
 }
 
-fn json(check: &mut Checker, at: &At<'_>) -> Result<JsonArgs, String> {
+fn json(check: &mut Checker, at: &At<'_>) -> Result<JsonArgs, Unusable> {
     let strip = flag(check, at, "strip", true);
     let unquoted_keys = flag(check, at, "unquoted_keys", false);
     let allow_non_json = flag(check, at, "allow_non_json", false);
@@ -46,7 +70,7 @@ fn json(check: &mut Checker, at: &At<'_>) -> Result<JsonArgs, String> {
         Some(value) => {
             let path = at.path("string_delims");
             let help = "write a list of pairs, such as `[[\"<s>\", \"</s>\"]]`";
-            let pairs = string_delims(value).inspect_err(|reason| {
+            let pairs = string_delims(value).inspect_err(|Unusable(reason)| {
                 unusable_argument(check, &path, reason, help);
             })?;
             let is_list = |value: &Value| value.as_list().is_some();
@@ -68,8 +92,8 @@ fn json_pairs(pairs: &[(String, String)]) -> Value {
 
 /// Reads pairs as Python unpacks them: a string of two characters is a pair as well, and anything empty is a list
 /// without pairs.
-fn string_delims(value: &Value) -> Result<Vec<(String, String)>, String> {
-    let wrong = |what: &str| format!("`string_delims` must be a list of pairs of strings, not {what}");
+fn string_delims(value: &Value) -> Result<Vec<(String, String)>, Unusable> {
+    let wrong = |what: &str| Unusable(format!("`string_delims` must be a list of pairs of strings, not {what}"));
     let items = match value {
         Value::List(items) => items.as_slice(),
         Value::String(text) if text.is_empty() => &[],
@@ -91,7 +115,7 @@ fn string_delims(value: &Value) -> Result<Vec<(String, String)>, String> {
     items.iter().map(pair).collect()
 }
 
-fn xml_inline(check: &mut Checker, at: &At<'_>) -> Result<XmlInlineArgs, String> {
+fn xml_inline(check: &mut Checker, at: &At<'_>) -> Result<TagArgs, Unusable> {
     let merge_duplicates = flag(check, at, "merge_duplicates", false);
     let value_parser = value_parser(check, at);
     let path = at.path("tag_pattern");
@@ -101,12 +125,12 @@ fn xml_inline(check: &mut Checker, at: &At<'_>) -> Result<XmlInlineArgs, String>
         Some(other) => {
             let reason = format!("`tag_pattern` must be a string with a pattern, not {}", other.kind());
             unusable_argument(check, &path, &reason, example);
-            return Err(reason);
+            return Err(Unusable(reason));
         }
         None => {
             let reason = "`xml-inline` needs the argument `tag_pattern`".to_owned();
             unusable_argument(check, &path, &reason, example).missing();
-            return Err(reason);
+            return Err(Unusable(reason));
         }
     };
     let tag_pattern = Pattern::new(source).map_err(|error| {
@@ -117,7 +141,7 @@ fn xml_inline(check: &mut Checker, at: &At<'_>) -> Result<XmlInlineArgs, String>
             let message = format!("{reason}; every region will fail");
             check.warning("unusable-argument", &path, message, PATTERN_HELP).in_string(error.offset);
         }
-        reason
+        Unusable(reason)
     })?;
     if !tag_pattern.names().any(|group| group == "key") {
         let message = "`tag_pattern` has no group `key`: every region in which it matches will fail";
@@ -126,10 +150,10 @@ fn xml_inline(check: &mut Checker, at: &At<'_>) -> Result<XmlInlineArgs, String>
         let message = "`tag_pattern` has no group `value`: every value will be an empty string";
         check.warning("no-value-group", &path, message, example);
     }
-    Ok(XmlInlineArgs { tag_pattern, value_parser, merge_duplicates })
+    Ok(TagArgs { tag_pattern, value_parser, merge_duplicates })
 }
 
-fn kv_lines(check: &mut Checker, at: &At<'_>) -> Result<KvLinesArgs, String> {
+fn kv_lines(check: &mut Checker, at: &At<'_>) -> Result<LineArgs, Unusable> {
     let strip = flag(check, at, "strip", true);
     let value_parser = value_parser(check, at);
     let separator = |check: &mut Checker, key: &str, default: &str, help: &str| {
@@ -140,14 +164,14 @@ fn kv_lines(check: &mut Checker, at: &At<'_>) -> Result<KvLinesArgs, String> {
             Some(other) => format!("`{key}` must be a string, not {}", other.kind()),
         };
         unusable_argument(check, &at.path(key), &reason, help);
-        Err(reason)
+        Err(Unusable(reason))
     };
     let kv_sep = separator(check, "kv_sep", ":", "write the text that separates a key from its value, such as `\":\"`");
     let line_sep = match at.get("line_sep") {
         Some(Value::Null) => None,
         _ => Some(separator(check, "line_sep", "\n", "write the text that separates two lines, such as `\"\\n\"`")?),
     };
-    Ok(KvLinesArgs { line_sep, kv_sep, strip, value_parser })
+    Ok(LineArgs { line_sep, kv_sep, strip, value_parser })
 }
 
 /// Reads `value_parser`, which the reference does not check before it has a value to parse.
@@ -171,22 +195,21 @@ fn value_parser(check: &mut Checker, at: &At<'_>) -> Option<Arc<ContentSpec>> {
     };
     let at = At::new(entries, path);
     check.keys(&at, keys::VALUE_PARSER, "`value_parser`", Severity::Warning);
-    let known = || format!("choose one of {}", listed(ContentParser::ALL.map(ContentParser::name)));
     let parser = match at.get("name") {
         None => ContentParser::Text,
         Some(Value::String(name)) => match ContentParser::from_name(name) {
             Some(parser) => parser,
             None => {
-                let closest = closest(name, ContentParser::ALL.map(ContentParser::name));
+                let closest = closest(name, parser_names());
                 let suggestion = closest.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
                 let reason = format!("unknown content parser `{}`", shorten(name));
-                unusable_argument(check, &at.path("name"), &reason, &(suggestion + &known()));
+                unusable_argument(check, &at.path("name"), &reason, &(suggestion + &choose_parser()));
                 return unusable(reason);
             }
         },
         Some(other) => {
             let reason = format!("`name` must be the name of a content parser, not {}", other.kind());
-            unusable_argument(check, &at.path("name"), &reason, &known());
+            unusable_argument(check, &at.path("name"), &reason, &choose_parser());
             return unusable(reason);
         }
     };

@@ -3,6 +3,7 @@
 use super::problems::Checker;
 use super::values::{At, listed};
 use crate::template::{Delimiter, Transform};
+use backchat_core::push_new;
 
 /// Reports unused named groups, and placeholders that nothing fills.
 pub(super) fn check(
@@ -19,9 +20,9 @@ pub(super) fn check(
         names.dedup();
         names
     };
-    let (opened, closed) = (groups(open), groups(close));
+    let captured = [("open_pattern", groups(open)), ("close_pattern", groups(close))];
     let Some(transform) = transform else {
-        for (key, groups) in [("open_pattern", &opened), ("close_pattern", &closed)] {
+        for (key, groups) in &captured {
             if groups.is_empty() || misspelled.contains(&"transform") {
                 continue;
             }
@@ -36,23 +37,20 @@ pub(super) fn check(
 
     let used: Vec<_> =
         transform.shape.placeholders().into_iter().map(|placeholder| placeholder.name.as_str()).collect();
-    for name in &opened {
+    let mut names = if transform.each { Vec::new() } else { vec!["content"] };
+    for (key, name) in captured.iter().flat_map(|(key, groups)| groups.iter().map(move |name| (key, name.as_str()))) {
         if name == "content" && !transform.each {
             let message = "the group `content` cannot be used: `{content}` is the region's value";
-            check.warning("shadowed-capture", &at.path("open_pattern"), message, "give the group another name");
-        } else if !used.contains(&name.as_str()) {
+            check.warning("shadowed-capture", &at.path(key), message, "give the group another name");
+        } else if !used.contains(&name) {
             let message = format!("the group `{name}` never reaches the `transform`");
             let help = format!("use `\"{{{name}}}\"` in it, or make the group `(?:…)`");
-            check.warning("unused-capture", &at.path("open_pattern"), message, help);
+            check.warning("unused-capture", &at.path(key), message, help);
         }
-    }
-    for name in &closed {
-        let message = format!("the group `{name}` of the close pattern never reaches the `transform`");
-        let help = "capture it in `open_pattern`, or make the group `(?:…)`: only captures of the opening can be used";
-        check.warning("unused-capture", &at.path("close_pattern"), message, help);
+        push_new(&mut names, name);
     }
     // Under `transform_each` any other name may be a key of the element.
-    let given = |name: &str| opened.iter().any(|group| group == name) || (name == "content") != transform.each;
+    let given = |name: &str| names.contains(&name) || transform.each && name != "content";
     let mut missing: Vec<_> = used.into_iter().filter(|name| !given(name)).collect();
     missing.dedup();
     for name in missing {
@@ -62,8 +60,8 @@ pub(super) fn check(
                 "use a key of the elements".to_owned(),
             )
         } else {
-            let names = ["content"].into_iter().chain(opened.iter().map(String::as_str));
-            (format!("nothing fills `{{{name}}}`: every region will fail"), format!("defined here: {}", listed(names)))
+            let defined = listed(names.iter().copied());
+            (format!("nothing fills `{{{name}}}`: every region will fail"), format!("defined here: {defined}"))
         };
         check.warning("unfilled-placeholder", &at.path("transform"), message, help);
     }

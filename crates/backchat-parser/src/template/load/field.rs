@@ -3,9 +3,9 @@
 use super::arguments;
 use super::captures;
 use super::problems::Checker;
-use super::values::{At, flag, listed, shorten};
+use super::values::{At, flag, shorten};
 use crate::template::keys;
-use crate::template::{ContentParser, ContentSpec, Field, Placeholder, Shape, Transform};
+use crate::template::{Field, Placeholder, Shape, Transform};
 use backchat_core::diagnostic::{Severity, closest};
 use backchat_core::json::{Object, Path, Value};
 
@@ -29,7 +29,7 @@ pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) 
     let at = At::new(entries, path);
     let misspelled = check.keys(&at, keys::FIELD, "a field", Severity::Error);
 
-    let content = content_parser(check, &at);
+    let content = arguments::parser(check, &at);
     let open = check.delimiter(&at, ["open", "open_pattern"]);
     let close = check.delimiter(&at, ["close", "close_pattern"]);
     let repeats = flag(check, &at, "repeats", false);
@@ -39,10 +39,7 @@ pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) 
     let content_args = at.get("content_args").cloned().unwrap_or_else(|| Value::Object(Object::new()));
     let content = content.map(|parser| arguments::content(check, parser, &content_args, &at.path("content_args")));
     captures::check(check, &at, [open.as_ref(), close.as_ref()], transform.as_ref(), &misspelled);
-    if let Some(content) = &content {
-        shape_of_value(check, &at, content, join.is_some(), transform.as_ref());
-    }
-    Some(Field {
+    let field = Field {
         name: name.to_owned(),
         open,
         close,
@@ -53,26 +50,9 @@ pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) 
         transform,
         content_args,
         regions: Default::default(),
-    })
-}
-
-fn content_parser(check: &mut Checker, at: &At<'_>) -> Option<ContentParser> {
-    let known = || format!("choose one of {}", listed(ContentParser::ALL.map(ContentParser::name)));
-    let path = at.path("content");
-    match at.get("content") {
-        None => Some(ContentParser::Text),
-        Some(Value::String(name)) => ContentParser::from_name(name).or_else(|| {
-            let closest = closest(name, ContentParser::ALL.map(ContentParser::name));
-            let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-            let message = format!("unknown content parser `{}`{suggestion}", shorten(name));
-            let problem = check.error("unknown-content-parser", &path, message, known());
-            if let Some(name) = closest {
-                problem.replace_with(name);
-            }
-            None
-        }),
-        Some(other) => check.wrong_type(&path, other, "the name of a content parser", &known()),
-    }
+    };
+    shape_of_value(check, &at, &field);
+    Some(field)
 }
 
 fn join(check: &mut Checker, at: &At<'_>, repeats: bool) -> Option<String> {
@@ -152,20 +132,14 @@ fn looks_like_placeholder(text: &str) -> bool {
 }
 
 /// Values that can never pass through `join` or `transform_each`.
-fn shape_of_value(
-    check: &mut Checker,
-    at: &At<'_>,
-    content: &ContentSpec,
-    joined: bool,
-    transform: Option<&Transform>,
-) {
-    let Some(parser) = content.parser() else { return };
-    if joined && transform.is_none() && !matches!(parser, ContentParser::Text | ContentParser::Json) {
+fn shape_of_value(check: &mut Checker, at: &At<'_>, field: &Field) {
+    let Some(parser) = field.content.parser() else { return };
+    if field.join.is_some() && field.transform.is_none() && !parser.may_give_text() {
         let message = format!("`join` needs text, but `{}` never gives text: every region will fail", parser.name());
         let help = "remove `join` to get a list, or read the body as `text`";
         check.warning("join-of-values", &at.path("join"), message, help).on_key();
     }
-    if transform.is_some_and(|transform| transform.each) && parser != ContentParser::Json {
+    if field.transform.as_ref().is_some_and(|transform| transform.each) && !parser.may_give_objects() {
         let message = format!(
             "`transform_each` needs a list of objects, but `{}` never gives one: every region will fail",
             parser.name()

@@ -14,9 +14,8 @@ use self::values::At;
 use super::keys;
 use super::model::Parts;
 use super::{Field, Template};
-use backchat_core::diagnostic::{Diagnostic, Place, Severity};
+use backchat_core::diagnostic::{Diagnostic, Place, Severity, invalid_json};
 use backchat_core::json::{self, Path, Value};
-use backchat_core::text::slice;
 
 pub(crate) use self::problems::Source;
 
@@ -143,20 +142,6 @@ pub(crate) fn too_large(place: Place) -> LoadError {
     let message = format!("the response template is larger than {} MB", LARGEST >> 20);
     let help = "a template is a few kilobytes of JSON; is this the right file?";
     LoadError { diagnostics: vec![Diagnostic::error("template-too-large", message).at(place).help(help)] }
-}
-
-/// The error about a text that is not JSON.
-pub(crate) fn invalid_json(text: &str, error: &json::Error) -> Diagnostic {
-    let rest = slice(text, error.offset()..);
-    let length = rest.chars().next().map_or(0, char::len_utf8);
-    let help = match rest {
-        "" => "the text ends too early: is the file truncated?",
-        rest if rest.starts_with('\u{FEFF}') => "save the file as UTF-8 without the byte order mark",
-        _ => "correct the JSON here; nothing after this position was read",
-    };
-    Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message()))
-        .at(Place::span(text, error.offset()..error.offset() + length))
-        .help(help)
 }
 
 /// Loads the template at `base` of a document.

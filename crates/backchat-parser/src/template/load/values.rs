@@ -3,6 +3,7 @@
 use super::problems::{Checker, Problem};
 use crate::pattern::{Pattern, PatternError};
 use crate::template::Delimiter;
+use crate::template::content::parsers_with_argument;
 use crate::template::keys::{self, Key};
 use backchat_core::diagnostic::{Severity, closest, shortened};
 use backchat_core::json::{Object, Path, Places, Value};
@@ -171,7 +172,6 @@ pub(super) const PATTERN_HELP: &str = "patterns are those of Python's `regex` mo
 
 /// Advice for a key that belongs to another object of the format.
 fn elsewhere(name: &str) -> Option<String> {
-    use crate::template::ContentParser;
     let is_in = |table: &[Key]| table.iter().any(|key| key.name == name);
     if is_in(keys::TEMPLATE) {
         return Some("move it to the top of the template, next to `fields`".to_owned());
@@ -179,9 +179,7 @@ fn elsewhere(name: &str) -> Option<String> {
     if is_in(keys::FIELD) {
         return Some("move it into a field, an entry of `fields`".to_owned());
     }
-    let of = ContentParser::ALL.map(|parser| (parser, is_in(keys::arguments(Some(parser)))));
-    let parsers = of.into_iter().filter(|(_, is_argument)| *is_argument).map(|(parser, _)| parser.name());
-    let parsers = listed(parsers);
+    let parsers = listed(parsers_with_argument(name));
     (!parsers.is_empty()).then(|| format!("move it into `content_args`, as an argument of {parsers}"))
 }
 

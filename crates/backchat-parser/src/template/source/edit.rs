@@ -1,7 +1,6 @@
 //! Edits a `tokenizer_config.json` so that every other byte stays the same.
 
-use crate::template::load::invalid_json;
-use backchat_core::diagnostic::{Diagnostic, Place};
+use backchat_core::diagnostic::{Diagnostic, Place, invalid_json};
 use backchat_core::json::{self, Entry, Path, Value};
 use backchat_core::text::slice;
 

@@ -6,7 +6,6 @@ mod format;
 #[cfg(feature = "write")]
 mod replace;
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path as FilePath, PathBuf};
 
@@ -14,7 +13,11 @@ use std::path::{Path as FilePath, PathBuf};
 use super::Template;
 use super::load::{self, Source};
 use super::{Loaded, keys};
-use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Severity, Sources, text};
+use backchat_core::diagnostic::{
+    Diagnostic, LARGEST_FILE, NotText, OUTPUTS_ALONE, Place, Severity, Sources, has_jinja, in_file, invalid_json,
+    is_page, is_rows, text,
+};
+use backchat_core::files;
 use backchat_core::json::{self, Entry, Path, Value};
 
 pub use format::{Format, format_of};
@@ -116,7 +119,7 @@ pub fn read(name: &str) -> Result<(String, String), SourceError> {
 
 fn read_file(path: &FilePath) -> Result<(String, String), SourceError> {
     let file = path.display().to_string();
-    let opened = File::open(path).map_err(|error| unreadable(&file, &error))?;
+    let opened = files::open(path).map_err(|error| unreadable(&file, &error))?;
     let text = read_text(opened, &file)?;
     Ok((file, text))
 }
@@ -142,14 +145,7 @@ pub fn from_text(file: String, text: String) -> Result<Opened, SourceError> {
 }
 
 fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
-    let not_json = |error| {
-        let mut diagnostic = in_file(load::invalid_json(text, &error), file);
-        if file.ends_with(".jinja") {
-            let help = format!("this is a chat template; derive a response template from it: `backchat derive {file}`");
-            diagnostic.help = Some(help);
-        }
-        vec![diagnostic]
-    };
+    let not_json = |error| vec![other_text(file, text).unwrap_or_else(|| in_file(invalid_json(text, &error), file))];
     let (document, entries) = json::read_entries(text).map_err(not_json)?;
     let entry = |name: &str| entries.iter().flatten().rfind(|entry| entry.name == name);
     let (span, path) = match (entry(KEY), entry(SCHEMA_KEY)) {
@@ -184,6 +180,28 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
         }
         Err(error) => Err(error.in_file(file).diagnostics),
     }
+}
+
+/// The finding about a text that is given for a response template by mistake; `None` if it may be JSON with an error.
+fn other_text(file: &str, text: &str) -> Option<Diagnostic> {
+    let start = text.trim_start();
+    let is_jinja = ["{{", "{%", "{#"].iter().any(|tag| start.starts_with(tag));
+    let is_plain = start.starts_with(|c: char| c == '<' || c.is_alphabetic());
+    let (message, help) = if is_rows(start) {
+        ("this is a JSON Lines file, not a response template", OUTPUTS_ALONE.to_owned())
+    } else if is_page(start) {
+        let help = "download the raw file, not the page that shows it";
+        ("this is an HTML page, not a response template", help.to_owned())
+    } else if file.ends_with(".jinja") || is_jinja || (is_plain && has_jinja(start)) {
+        let file = backchat_core::diagnostic::shell_word(file);
+        let help = format!("derive a response template from it: `backchat derive {file}`");
+        ("this is a chat template, not a response template", help)
+    } else if is_plain {
+        ("this is text, such as the output of a model, not a response template", OUTPUTS_ALONE.to_owned())
+    } else {
+        return None;
+    };
+    Some(Diagnostic::error("no-template", message).at(Place::file(file)).help(help))
 }
 
 /// A response schema was given instead of a response template.
@@ -278,7 +296,7 @@ fn file_of(name: &str) -> Result<PathBuf, SourceError> {
         return Ok(path);
     }
     let config = path.join(CONFIG);
-    if config.is_file() {
+    if files::is_file(&config) {
         return Ok(config);
     }
     let diagnostic = Diagnostic::error("no-template", format!("the folder has no `{CONFIG}`"))
@@ -308,9 +326,4 @@ fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
         ));
     }
     text(file, bytes).map_err(|NotText { diagnostic, sources }| SourceError { diagnostics: vec![diagnostic], sources })
-}
-
-fn in_file(mut diagnostic: Diagnostic, file: &str) -> Diagnostic {
-    diagnostic.place.get_or_insert_default().file = Some(file.to_owned());
-    diagnostic
 }

@@ -1,0 +1,239 @@
+//! Deltas of a chat message from events: the joined deltas of a field are its value, and no delta is revised.
+//!
+//! The parser trims a region when it closes, so white space at its beginning is dropped here, and at its end it is held
+//! until text follows.
+
+mod write;
+
+use std::ops::Range;
+
+use crate::parser::EventRef;
+use crate::parser::Parser;
+use crate::template::Field;
+use backchat_core::python;
+
+pub use write::ReasoningName;
+
+const CALLS: &str = "tool_calls";
+
+/// The fields that hold reasoning, the most common name first.
+pub const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+/// A delta of the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delta<'d> {
+    Reasoning(&'d str),
+    Content(&'d str),
+    /// A call begins.
+    Call {
+        index: usize,
+        /// The id that the model wrote, if it did.
+        id: Option<&'d str>,
+        name: &'d str,
+    },
+    /// More of the JSON text of the arguments of a call.
+    Arguments {
+        index: usize,
+        text: &'d str,
+    },
+}
+
+/// When calls are sent to a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallDelivery {
+    /// While they are written.
+    #[default]
+    Growing,
+    /// Once they are complete. A malformed call is sent as content in both cases.
+    Whole,
+}
+
+/// The state of one message as it is written.
+#[derive(Debug, Default)]
+pub struct Deltas {
+    /// All text of the answer.
+    text: String,
+    /// Where the text begins in spans.
+    prefix: usize,
+    fields: Vec<TextField>,
+    /// White space held at the end of the open region's text.
+    space: String,
+    is_blank: bool,
+    /// Where the open region begins.
+    opened: usize,
+    calls: usize,
+    calls_before: usize,
+    delivery: CallDelivery,
+    /// The calls of the open region, if they are sent once it is complete.
+    waiting: Vec<WaitingCall>,
+    /// Whether the open region's calls were cut off, so that the rest of it gives no deltas.
+    skips: bool,
+    /// Whether the engine ended the answer at its limit.
+    is_cut: bool,
+}
+
+/// A call that is not sent yet.
+#[derive(Debug)]
+struct WaitingCall {
+    id: Option<String>,
+    name: String,
+    arguments: String,
+}
+
+/// How a field of text becomes a value.
+#[derive(Debug)]
+struct TextField {
+    name: String,
+    strips: bool,
+    join: String,
+    regions: usize,
+}
+
+impl TextField {
+    fn new(field: &Field) -> Option<Self> {
+        let strips = field.content.strips_text()?;
+        let join = field.join.clone().unwrap_or_default();
+        Some(Self { name: field.name.clone(), strips, join, regions: 0 })
+    }
+}
+
+impl Deltas {
+    /// The deltas of what this parser reads.
+    pub fn new(parser: &Parser, delivery: CallDelivery) -> Self {
+        let fields = parser.template().fields().iter().filter_map(TextField::new).collect();
+        // The kept text of ids has the part of the prompt that belongs to the message.
+        let prefix = if parser.kept_text().is_some() { 0 } else { parser.prefix_length() };
+        Self { prefix, fields, is_blank: true, delivery, ..Self::default() }
+    }
+
+    /// Adds text that is about to be fed.
+    pub fn add_text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Adds the text of ids that were fed, from the parser's kept text.
+    pub fn add_kept(&mut self, kept: &str) {
+        self.text.push_str(kept.get(self.text.len()..).unwrap_or_default());
+    }
+
+    /// All text of the answer.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Declares that the engine ended the answer at its limit.
+    pub fn cut_off(&mut self) {
+        self.is_cut = true;
+    }
+
+    /// The finish reason in OpenAI's protocol.
+    pub fn finish_reason(&self) -> &'static str {
+        match () {
+            () if self.is_cut => "length",
+            () if self.calls > 0 => "tool_calls",
+            () => "stop",
+        }
+    }
+
+    /// The deltas of an event.
+    pub fn take(&mut self, event: EventRef<'_>, sink: &mut dyn FnMut(Delta<'_>)) {
+        match event {
+            EventRef::Open { field, span, .. } => self.open(field, span.start, sink),
+            EventRef::Chunk { field, text, dirty: false, .. } => self.add(field, text, sink),
+            EventRef::Problem(problem) if self.is_cut && problem.at_end && problem.field.as_deref() == Some(CALLS) => {
+                self.skips = true;
+                self.withdraw();
+            }
+            EventRef::Malformed { field, span, .. } if &**field == CALLS => {
+                self.withdraw();
+                // The client gets the raw text in place of a malformed call, unless the call was only truncated.
+                if self.calls == self.calls_before && !self.is_cut {
+                    let raw = self.raw(self.opened..span.end).to_owned();
+                    self.open("content", span.end, sink);
+                    self.add("content", &raw, sink);
+                }
+            }
+            _ if self.skips => {}
+            EventRef::CallStart { index, name, id, .. } => {
+                self.calls += 1;
+                match self.delivery {
+                    CallDelivery::Growing => sink(Delta::Call { index, id, name }),
+                    CallDelivery::Whole => {
+                        let (id, name) = (id.map(str::to_owned), name.to_owned());
+                        self.waiting.push(WaitingCall { id, name, arguments: String::new() });
+                    }
+                }
+            }
+            EventRef::CallArguments { index, delta, .. } => match self.waiting.last_mut() {
+                Some(call) => call.arguments.push_str(delta),
+                None => sink(Delta::Arguments { index, text: delta }),
+            },
+            EventRef::Close { field, .. } if &**field == CALLS => {
+                // Calls that were withdrawn have no number.
+                let first = self.calls - self.waiting.len();
+                for (index, call) in (first..).zip(self.waiting.drain(..)) {
+                    sink(Delta::Call { index, id: call.id.as_deref(), name: &call.name });
+                    sink(Delta::Arguments { index, text: &call.arguments });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Drops the unsent calls of the open region.
+    fn withdraw(&mut self) {
+        self.calls -= self.waiting.len();
+        self.waiting.clear();
+    }
+
+    /// The text between two positions of the parser's input.
+    fn raw(&self, place: Range<usize>) -> &str {
+        let at = |place: usize| place.saturating_sub(self.prefix);
+        self.text.get(at(place.start)..at(place.end)).unwrap_or_default()
+    }
+
+    fn open(&mut self, name: &str, start: usize, sink: &mut dyn FnMut(Delta<'_>)) {
+        self.space.clear();
+        self.is_blank = true;
+        self.skips = false;
+        self.opened = start;
+        self.calls_before = self.calls;
+        if let Some(field) = self.fields.iter_mut().find(|field| field.name == name) {
+            field.regions += 1;
+            if !field.strips {
+                self.is_blank = false;
+            }
+            if field.regions > 1 && !field.join.is_empty() {
+                send(name, &field.join, sink);
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, text: &str, sink: &mut dyn FnMut(Delta<'_>)) {
+        let Some(field) = self.fields.iter().find(|field| field.name == name) else { return };
+        if !field.strips {
+            return send(name, text, sink);
+        }
+        let text = if self.is_blank { text.trim_start_matches(python::space::is_space) } else { text };
+        let kept = text.trim_end_matches(python::space::is_space);
+        if !kept.is_empty() {
+            self.is_blank = false;
+            if !self.space.is_empty() {
+                send(name, &std::mem::take(&mut self.space), sink);
+            }
+            send(name, kept, sink);
+        }
+        if !self.is_blank {
+            self.space.push_str(text.get(kept.len()..).unwrap_or_default());
+        }
+    }
+}
+
+/// Sends the delta of a field that the protocol has; other fields are only recorded.
+fn send(name: &str, text: &str, sink: &mut dyn FnMut(Delta<'_>)) {
+    if REASONING_KEYS.contains(&name) {
+        sink(Delta::Reasoning(text));
+    } else if name == "content" {
+        sink(Delta::Content(text));
+    }
+}
