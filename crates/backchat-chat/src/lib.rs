@@ -16,10 +16,23 @@ mod switches;
 mod values;
 
 pub use aliases::alias_reasoning;
+pub use engine::budget::{Budget, charge, ended, examine, interruptible, left};
 pub use engine::clock::{Instant, Stopwatch, check_time};
 pub use engine::context::Prepared;
-pub use engine::limits::{is_budget_spent, set_budget};
+pub use engine::detail_recorder::{Details, Taken, Valued};
+pub use engine::outcome_recorder::{Change, Decision, Ran, Relation};
 pub use engine::read_recorder::Watched;
+pub use jinja::branches::{Branched, Branches, Branching, branches};
+pub use jinja::misspelt::{A_LOOP, A_ROLE, Misspelt, misspelt};
+pub use jinja::misspelt_marker::{MisspeltMarker, misspelt_markers};
+pub use jinja::nodes::{Branch, Node, NodeKind, nodes};
+pub use jinja::reading::{
+    Binding, BindingKind, Block, Literal, Lookup, Mention, Part, Piece, PieceKind, Reading, Role, Scope, Shape,
+    SyntaxProblem, Tag, TagKind, filter_names, function_names, reading, tag_names, test_names,
+};
 pub use origin::{Origin, Rendered};
-pub use render::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, render_prepared, render_watched};
+pub use render::{
+    ChatTemplate, RenderError, RenderErrorKind, RenderOptions, canonical, render_explained, render_prepared,
+    render_recorded, render_watched, spells,
+};
 pub use switches::switches;

@@ -7,14 +7,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use indexmap::IndexMap;
 use minijinja::ErrorKind;
 
+use crate::builtins::names;
 use crate::engine::clock;
 use crate::engine::compile::compile;
 use crate::engine::context::{Context, Prepared};
+use crate::engine::detail_recorder::Details;
 use crate::engine::evaluator::Evaluator;
 use crate::engine::limits;
+use crate::engine::outcome_recorder::Ran;
 use crate::engine::program::Program;
 use crate::engine::read_recorder::Watched;
 use crate::engine::run::Run;
+use crate::jinja;
 use crate::jinja::survey::Survey;
 use crate::jinja::syntax::{self, SyntaxError};
 use crate::origin::Rendered;
@@ -47,6 +51,7 @@ pub struct ChatTemplate {
     variables: Vec<String>,
     compared: IndexMap<String, Vec<json::Value>>,
     literals: Vec<String>,
+    texts: Vec<String>,
 }
 
 impl fmt::Debug for ChatTemplate {
@@ -167,8 +172,9 @@ impl ChatTemplate {
         let program = compile(&tree);
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
         let literals = survey.literals.into_iter().collect();
+        let texts = survey.texts.into_iter().map(str::to_owned).collect();
         let compared = survey.compared;
-        Ok(Self { program, source, variables, compared, literals })
+        Ok(Self { program, source, variables, compared, literals, texts })
     }
 
     /// A template's source as Jinja2 reads it: every line break is a line feed, and the last one is dropped. The spans
@@ -184,7 +190,7 @@ impl ChatTemplate {
     }
 
     /// Constants that it compares values with, by the value's expression: `reasoning_effort` with `"high"`,
-    /// `message.role` with `"tool"`. Equality, `in` a list of constants and tests such as `is eq` count.
+    /// `message.role` with `"tool"`. Equality, order, `in` a list of constants and tests such as `is eq` count.
     pub fn compared_constants(&self) -> &IndexMap<String, Vec<json::Value>> {
         &self.compared
     }
@@ -221,13 +227,18 @@ impl ChatTemplate {
         limits::begin();
         let mut evaluator = Evaluator::new(&self.program, &context, run, room);
         let done = catch_unwind(AssertUnwindSafe(|| limits::check().and_then(|()| evaluator.template())));
-        limits::end();
+        let (steps, bytes) = evaluator.cost();
+        limits::end(steps, bytes);
         match done {
             Ok(Ok(())) => {}
             Ok(Err(problem)) => {
-                let mut error = located(&problem, &self.source, evaluator.failed_at.take());
+                let mut error = located(&problem, &self.source, evaluator.failed_at.clone());
                 if let Some(message) = run.raised.take() {
                     (error.message, error.kind) = (message, RenderErrorKind::Raised);
+                } else if error.kind == RenderErrorKind::Failed
+                    && let Some(absent) = evaluator.absent_key(&self.source)
+                {
+                    error.message = format!("{}: {absent}", error.message);
                 }
                 return Err(error);
             }
@@ -235,6 +246,17 @@ impl ChatTemplate {
         }
         Ok(evaluator.into_rendered())
     }
+}
+
+/// Whether a string constant of a template, or a text between its tags, contains this text.
+pub fn spells(template: &ChatTemplate, text: &str) -> bool {
+    template.literals.iter().chain(&template.texts).any(|own| own.contains(text))
+}
+
+/// A text of the program that is equal for two templates only if both render every context alike: own names are numbers,
+/// and comments, quotes, other spellings of white space and relations, and branches that are constantly dead are gone.
+pub fn canonical(template: &ChatTemplate) -> String {
+    jinja::canonical::canonical(&template.source, names::is_method).unwrap_or_default()
 }
 
 /// Renders with variables that were prepared for many renders, besides those of the context.
@@ -263,8 +285,43 @@ pub fn render_watched(
     }
 }
 
+/// Renders, and returns which way each condition went and what filters changed, until the render ended or failed.
+/// Recording changes no byte of the render.
+pub fn render_recorded(
+    template: &ChatTemplate,
+    context: &json::Object,
+    prepared: &[(&str, &Prepared)],
+    options: &RenderOptions,
+) -> (Result<Rendered, RenderError>, Ran) {
+    match begin(options, false).map(Run::recording_outcomes) {
+        Ok(run) => {
+            let rendered = template.run(&run, context, prepared);
+            (rendered, run.outcomes.as_ref().map(|outcomes| outcomes.ran()).unwrap_or_default())
+        }
+        Err(error) => (Err(error), Ran::default()),
+    }
+}
+
+/// Renders with origins, and returns also which branches the render took and which values names had, until it ended or
+/// failed. Recording changes no byte of the render.
+pub fn render_explained(
+    template: &ChatTemplate,
+    context: &json::Object,
+    options: &RenderOptions,
+) -> (Result<Rendered, RenderError>, Details) {
+    let options = options.clone().origins(true);
+    match begin(&options, false).map(Run::recording_details) {
+        Ok(run) => {
+            let rendered = template.run(&run, context, &[]);
+            (rendered, run.details.as_ref().map(|details| details.details()).unwrap_or_default())
+        }
+        Err(error) => (Err(error), Details::default()),
+    }
+}
+
 fn begin(options: &RenderOptions, watch: bool) -> Result<Run, RenderError> {
-    let now = options.now.as_deref().map(clock::parse).transpose().map_err(RenderError::failed)?;
+    let now = options.now.as_deref().map(clock::parse).transpose();
+    let now = now.map_err(|problem| RenderError::failed(problem.to_string()))?;
     Ok(Run::new(now, watch, options.origins))
 }
 
@@ -274,7 +331,10 @@ fn message(problem: &minijinja::Error) -> String {
 }
 
 fn located(problem: &minijinja::Error, source: &str, span: Option<Range<usize>>) -> RenderError {
-    let line = span.as_ref().map(|span| line_column(source, span.start).0);
+    // A comparison of templates may refuse thousands of times.
+    let breaks =
+        |end: usize| source.as_bytes().get(..end).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
+    let line = span.as_ref().map(|span| breaks(span.start) + 1);
     let expression = span.clone().and_then(|span| source.get(span));
     let message = match (problem.kind(), expression) {
         (ErrorKind::UndefinedError, Some(expression)) => format!("`{expression}` looks into an undefined value"),

@@ -14,8 +14,12 @@ pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str,
         !GIVEN.contains(&name.as_str()) && !name.ends_with("_token") && !given.contains_key(name.as_str())
     };
     let values = |name: &str| {
+        let compared = template.compared_constants().get(name);
+        if let Some(limits) = compared.and_then(|compared| numbers(compared)) {
+            return limits;
+        }
         let mut values = vec![Value::Bool(true), Value::Bool(false)];
-        for constant in template.compared_constants().get(name).into_iter().flatten() {
+        for constant in compared.into_iter().flatten() {
             if !values.contains(constant) && *constant != Value::Null {
                 values.push(constant.clone());
             }
@@ -23,4 +27,37 @@ pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str,
         values
     };
     template.variables().iter().filter(may_switch).map(|name| (name.as_str(), values(name))).collect()
+}
+
+/// Values just below and just above each constant, and one far above, of a variable that the template compares with
+/// numbers only: it cannot mean true or a text.
+fn numbers(compared: &[Value]) -> Option<Vec<Value>> {
+    let limits: Option<Vec<i64>> = compared.iter().map(Value::as_i64).collect();
+    let mut values: Vec<Value> = Vec::new();
+    for limit in limits.filter(|limits| !limits.is_empty())? {
+        let far = limit.saturating_mul(10).saturating_add(7);
+        for value in [limit, limit.saturating_add(1), limit.saturating_sub(1), far] {
+            backchat_core::push_new(&mut values, value.into());
+        }
+    }
+    Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_that_is_compared_with_numbers_only_has_numbers_as_values() {
+        for (source, values) in [
+            ("{% if budget < 1024 %}{% endif %}", "[1024, 1025, 1023, 10247]"),
+            ("{% if 0 < budget %}{% endif %}", "[0, 1, -1, 7]"),
+            ("{% if budget %}{% endif %}", "[true, false]"),
+            ("{% if budget == 'none' or budget > 3 %}{% endif %}", "[true, false, \"none\", 3]"),
+        ] {
+            let template = ChatTemplate::compile(source).unwrap();
+            let found = switches(&template, &Object::new()).remove(0);
+            assert_eq!((found.0, Value::List(found.1).to_string().as_str()), ("budget", values), "{source}");
+        }
+    }
 }

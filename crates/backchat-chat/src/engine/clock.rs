@@ -1,6 +1,7 @@
 //! The clock a template sees, and the clock that limits are measured with: the processor time of a thread, so that a
 //! loaded machine changes no verdict.
 
+use std::fmt;
 use std::time::Duration;
 
 use chrono::{Local, NaiveDate, NaiveDateTime};
@@ -16,14 +17,28 @@ pub(crate) fn local_now() -> NaiveDateTime {
 }
 
 /// Checks that a text is a time that [`RenderOptions::now`](crate::RenderOptions::now) accepts.
-pub fn check_time(text: &str) -> std::result::Result<(), String> {
+pub fn check_time(text: &str) -> Result<(), NotATime> {
     parse(text).map(drop)
 }
 
+/// A text that is not a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotATime {
+    text: String,
+}
+
+impl fmt::Display for NotATime {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "'{}' is not a time such as 2026-11-20T08:00:00", self.text)
+    }
+}
+
+impl std::error::Error for NotATime {}
+
 /// Reads a fixed time, such as `2026-11-20T08:00:00`. The time of day, its seconds and their fraction may be absent; an
 /// offset is accepted and ignored, as the time is the local one.
-pub(crate) fn parse(text: &str) -> std::result::Result<NaiveDateTime, String> {
-    read(text).ok_or_else(|| format!("'{text}' is not a time such as 2026-11-20T08:00:00"))
+pub(crate) fn parse(text: &str) -> Result<NaiveDateTime, NotATime> {
+    read(text).ok_or_else(|| NotATime { text: text.to_owned() })
 }
 
 fn read(text: &str) -> Option<NaiveDateTime> {

@@ -3,13 +3,14 @@
 //! The evaluator counts steps and nesting; this file counts the work inside filters and operators, for the current
 //! render of each thread. Code that visits values one by one, however deep inside a comparison or a sort, charges as it
 //! goes with [`spend`], and stops with any result once that fails. The operation as a whole ends in [`charge`] or
-//! [`check`], which return the error.
+//! [`check`], which return the error. A render of an examination also stops at the end of its `budget`.
 
 use std::cell::Cell;
 use std::time::Duration;
 
 use minijinja::Value;
 
+use super::budget;
 use crate::engine::clock::Stopwatch;
 use crate::values::{Result, error};
 
@@ -33,7 +34,7 @@ pub(crate) const MAX_ITEMS: usize = 1 << 20;
 
 /// Refuses a string that would be too long.
 pub(crate) fn size(bytes: usize) -> Result<()> {
-    if bytes > MAX_TEXT { Err(error(format!("a string grew beyond {} MiB", MAX_TEXT >> 20))) } else { Ok(()) }
+    if bytes > MAX_TEXT { Err(error(Exceeded::Text.describe())) } else { Ok(()) }
 }
 
 /// Refuses a list that would be too long.
@@ -51,7 +52,7 @@ const SKIPPED_BYTES_PER_UNIT: usize = 256;
 const VARIABLES_PER_UNIT: usize = 32;
 /// Bytes that a render may print, including captures of blocks and macros.
 const MAX_PRINTED: usize = 4 * MAX_TEXT;
-/// The longest a render may take, in processor time.
+/// The longest a render may take, in processor time. No render should: its work is counted.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug)]
@@ -59,64 +60,118 @@ pub(crate) enum Exceeded {
     Steps,
     Work,
     Time,
-    /// The budget of all renders together.
+    /// The budget of the examination.
     Budget,
     /// An intermediate string.
     Text,
     Output,
 }
 
-thread_local! {
-    static STARTED: Cell<Option<Stopwatch>> = const { Cell::new(None) };
-    static WORK: Cell<usize> = const { Cell::new(0) };
-    static PRINTED: Cell<usize> = const { Cell::new(0) };
-    static EXCEEDED: Cell<Option<Exceeded>> = const { Cell::new(None) };
-    /// The remaining budget for all renders of this thread, if it is bounded.
-    static BUDGET: Cell<Option<Duration>> = const { Cell::new(None) };
-}
-
-/// Bounds all later renders of this thread together, in processor time: once it is spent, a render fails at once.
-pub fn set_budget(all: Duration) {
-    BUDGET.set(Some(all));
-}
-
-/// Whether the renders of this thread have used up their budget.
-pub fn is_budget_spent() -> bool {
-    BUDGET.get() == Some(Duration::ZERO)
-}
-
-/// Starts measuring a render on this thread.
-pub(crate) fn begin() {
-    // Without a budget the first read of the clock starts it: reading costs as much as a small render.
-    STARTED.set(BUDGET.get().map(|_| Stopwatch::start()));
-    WORK.set(0);
-    PRINTED.set(0);
-    EXCEEDED.set(is_budget_spent().then_some(Exceeded::Budget));
-}
-
-/// Stops measuring a render, and subtracts its time from the budget.
-pub(crate) fn end() {
-    if let (Some(started), Some(left)) = (STARTED.take(), BUDGET.get()) {
-        BUDGET.set(Some(left.saturating_sub(started.elapsed())));
+impl Exceeded {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Steps => "the template runs for too long",
+            Self::Work => "the template does too much work",
+            Self::Time => "the template ran for more than 10 seconds",
+            Self::Budget => budget::ended().unwrap_or(budget::SPENT),
+            Self::Text => "a string grew beyond 32 MiB",
+            Self::Output => "the render grew beyond 32 MiB",
+        }
     }
 }
 
+// As the messages say.
+const _: () = assert!(MAX_TEXT == 32 << 20 && MAX_TIME.as_secs() == 10);
+
+/// What the current render has done so far.
+struct Meter {
+    /// Set at the first look at the clock: that costs as much as a small render.
+    started: Cell<Option<Stopwatch>>,
+    steps: Cell<u64>,
+    work: Cell<usize>,
+    printed: Cell<usize>,
+    exceeded: Cell<Option<Exceeded>>,
+}
+
+thread_local! {
+    // Comparisons and lookups run inside minijinja's values, which pass nothing along.
+    static METER: Meter = const {
+        Meter {
+            started: Cell::new(None),
+            steps: Cell::new(0),
+            work: Cell::new(0),
+            printed: Cell::new(0),
+            exceeded: Cell::new(None),
+        }
+    };
+}
+
+impl Meter {
+    /// The work of the render in the unit of budgets.
+    fn spent(&self) -> u64 {
+        self.steps.get() + self.work.get() as u64
+    }
+
+    fn check_clock(&self) {
+        let Some(started) = self.started.get() else { return self.started.set(Some(Stopwatch::start())) };
+        if started.elapsed() > MAX_TIME {
+            self.record(Exceeded::Time);
+        }
+    }
+
+    fn check_budget(&self) {
+        if budget::is_interrupted() || budget::left().is_some_and(|left| self.spent() > left) {
+            self.record(Exceeded::Budget);
+        }
+    }
+
+    /// Keeps the first limit that is exceeded.
+    fn record(&self, limit: Exceeded) {
+        self.exceeded.set(self.exceeded.get().or(Some(limit)));
+    }
+
+    /// Charges work; false once a limit is exceeded.
+    fn spend(&self, units: usize) -> bool {
+        let before = self.work.get();
+        let now = before.saturating_add(units);
+        self.work.set(now);
+        if now > MAX_WORK {
+            self.record(Exceeded::Work);
+        } else if (before ^ now) >> 12 != 0 {
+            // Reading the clock costs more than most operations.
+            self.check_clock();
+            self.check_budget();
+        }
+        self.exceeded.get().is_none()
+    }
+}
+
+/// Starts measuring a render on this thread. It fails at once if its examination has ended.
+pub(crate) fn begin() {
+    METER.with(|meter| {
+        meter.started.set(None);
+        meter.steps.set(0);
+        meter.work.set(0);
+        meter.printed.set(0);
+        meter.exceeded.set(budget::ended().map(|_| Exceeded::Budget));
+    });
+}
+
+/// Stops measuring a render of that many steps and bytes, and charges its examination.
+pub(crate) fn end(steps: u64, bytes: usize) {
+    METER.with(|meter| {
+        meter.steps.set(steps);
+        budget::settle(meter.spent() + bytes as u64, meter.exceeded.get().map(Exceeded::describe));
+    });
+}
+
 pub(crate) fn is_exceeded() -> bool {
-    EXCEEDED.get().is_some()
+    METER.with(|meter| meter.exceeded.get()).is_some()
 }
 
 /// Charges work in units of one value or [`BYTES_PER_UNIT`] of text; false once a limit is exceeded.
 pub(crate) fn spend(units: usize) -> bool {
-    let before = WORK.get();
-    let now = before.saturating_add(units);
-    WORK.set(now);
-    if now > MAX_WORK {
-        record(Exceeded::Work);
-    } else if (before ^ now) >> 12 != 0 {
-        // Reading the clock costs more than most operations.
-        check_clock();
-    }
-    !is_exceeded()
+    METER.with(|meter| meter.spend(units))
 }
 
 /// Whether more may be appended to this text; charges one unit.
@@ -127,20 +182,18 @@ pub(crate) fn has_room(text: &str) -> bool {
     spend(1)
 }
 
-/// Records whether the render has used up its time.
-pub(crate) fn check_clock() {
-    let Some(started) = STARTED.get() else { return STARTED.set(Some(Stopwatch::start())) };
-    let elapsed = started.elapsed();
-    if BUDGET.get().is_some_and(|left| elapsed > left) {
-        record(Exceeded::Budget);
-    } else if elapsed > MAX_TIME {
-        record(Exceeded::Time);
-    }
+/// Records how many steps the render has taken, and fails if it may take no more.
+pub(crate) fn check_steps(steps: u64) -> Result<()> {
+    METER.with(|meter| {
+        meter.steps.set(steps);
+        meter.check_clock();
+        meter.check_budget();
+    });
+    check()
 }
 
-/// Keeps the first limit that is exceeded.
 fn record(limit: Exceeded) {
-    EXCEEDED.set(EXCEEDED.get().or(Some(limit)));
+    METER.with(|meter| meter.record(limit));
 }
 
 /// Fails because of a limit that the caller measures.
@@ -151,15 +204,7 @@ pub(crate) fn exceed(limit: Exceeded) -> Result<()> {
 
 /// Fails if a limit has been exceeded.
 pub(crate) fn check() -> Result<()> {
-    match EXCEEDED.get() {
-        None => Ok(()),
-        Some(Exceeded::Steps) => Err(error("the template runs for too long")),
-        Some(Exceeded::Work) => Err(error("the template does too much work")),
-        Some(Exceeded::Time) => Err(error(format!("the template ran for more than {} seconds", MAX_TIME.as_secs()))),
-        Some(Exceeded::Budget) => Err(error("the time budget for rendering this template is used up")),
-        Some(Exceeded::Text) => size(usize::MAX),
-        Some(Exceeded::Output) => Err(error(format!("the render grew beyond {} MiB", MAX_TEXT >> 20))),
-    }
+    METER.with(|meter| meter.exceeded.get()).map_or(Ok(()), |limit| Err(error(limit.describe())))
 }
 
 /// Charges work as [`spend`] does; fails once a limit is exceeded.
@@ -192,10 +237,12 @@ pub(crate) fn charge_bytes(bytes: usize) -> Result<()> {
 
 /// Charges for text that is printed, to the output or into a captured block.
 pub(crate) fn charge_printed(text: &str) -> Result<()> {
-    PRINTED.set(PRINTED.get().saturating_add(text.len()));
-    if PRINTED.get() > MAX_PRINTED {
-        record(Exceeded::Text);
-    }
+    METER.with(|meter| {
+        meter.printed.set(meter.printed.get().saturating_add(text.len()));
+        if meter.printed.get() > MAX_PRINTED {
+            meter.record(Exceeded::Text);
+        }
+    });
     charge_bytes(text.len())
 }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 
 use super::clock;
+use super::detail_recorder::DetailRecorder;
 use super::limits::MAX_NAMESPACES;
+use super::outcome_recorder::OutcomeRecorder;
 use super::read_recorder::Recorder;
 use crate::values::namespace::Namespace;
 use crate::values::{Result, error};
@@ -20,6 +22,8 @@ pub(crate) struct Run {
     pub(crate) raised: RefCell<Option<String>>,
     namespaces: RefCell<Vec<Arc<Namespace>>>,
     pub(crate) recorder: Option<Arc<Recorder>>,
+    pub(crate) outcomes: Option<Box<OutcomeRecorder>>,
+    pub(crate) details: Option<Box<DetailRecorder>>,
     /// Whether origins are recorded.
     pub(crate) traces: bool,
 }
@@ -27,7 +31,22 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn new(now: Option<NaiveDateTime>, watch: bool, traces: bool) -> Self {
         let (escapes, raised, namespaces) = Default::default();
-        Self { now, escapes, raised, namespaces, recorder: watch.then(Arc::default), traces }
+        let recorder = watch.then(Arc::default);
+        Self { now, escapes, raised, namespaces, recorder, outcomes: None, details: None, traces }
+    }
+
+    /// The same, recording also which way conditions go.
+    pub(crate) fn recording_outcomes(self) -> Self {
+        let mut run = self;
+        run.outcomes = Some(Box::default());
+        run
+    }
+
+    /// The same, recording also branches and values.
+    pub(crate) fn recording_details(self) -> Self {
+        let mut run = self;
+        run.details = Some(Box::default());
+        run
     }
 
     pub(crate) fn now(&self) -> NaiveDateTime {

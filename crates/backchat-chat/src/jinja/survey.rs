@@ -17,6 +17,8 @@ pub(crate) struct Survey<'s> {
     pub(crate) compared: IndexMap<String, Vec<json::Value>>,
     /// The string constants of its expressions, in the order they are first written.
     pub(crate) literals: IndexSet<String>,
+    /// The texts between its tags.
+    pub(crate) texts: IndexSet<&'s str>,
     scopes: Vec<HashSet<&'s str>>,
 }
 
@@ -60,7 +62,8 @@ impl<'s> Survey<'s> {
 
     fn statement(&mut self, statement: &StatementKind<'s>) {
         match statement {
-            StatementKind::Text(_) | StatementKind::Load(_) | StatementKind::Break | StatementKind::Continue => {}
+            StatementKind::Text(text) => drop(self.texts.insert(text)),
+            StatementKind::Load(_) | StatementKind::Break | StatementKind::Continue => {}
             StatementKind::Output(value) => self.expression(value),
             StatementKind::Set(target, value) => {
                 self.expression(value);
@@ -137,7 +140,10 @@ impl<'s> Survey<'s> {
                                 items.iter().for_each(|item| self.compare(left, item));
                             }
                         }
-                        _ => {}
+                        CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => {
+                            self.compare(left, right);
+                            self.compare(right, left);
+                        }
                     }
                     left = right;
                 }
@@ -237,6 +243,7 @@ mod tests {
                 r#"{"m.role": ["tool", "user"]}"#,
             ),
             ("{% if ms[0].role | lower == 'system' %}{% endif %}", r#"{"ms[].role": ["system"]}"#),
+            ("{% if budget < 10 or 3 >= budget %}{% endif %}", r#"{"budget": [10, 3]}"#),
             ("{% if a == b %}{% endif %}", "{}"),
         ] {
             let template = ChatTemplate::compile(template).unwrap();

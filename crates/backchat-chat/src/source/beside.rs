@@ -48,6 +48,19 @@ impl Source {
         self
     }
 
+    /// The name of the file that a special token came from; `None` if there is no such token.
+    pub fn file_of_token(&self, token: &str) -> Option<String> {
+        self.special_tokens.get(token)?;
+        if let Some((_, file)) = self.tokens_beside.iter().find(|(name, _)| name == token) {
+            return Some((*file).to_owned());
+        }
+        let file = Path::new(&self.file);
+        // A template's own file holds no tokens, so they are those of its model.
+        let is_plain = file.extension().is_none_or(|end| end == "jinja");
+        let name = file.file_name().filter(|_| !is_plain).map(|name| name.to_string_lossy().into_owned());
+        Some(name.unwrap_or_else(|| "the model's tokenizer_config.json".to_owned()))
+    }
+
     /// The special tokens that came from files next to the template, each with its file.
     pub fn tokens_beside(&self) -> &[(String, &'static str)] {
         &self.tokens_beside

@@ -1,7 +1,7 @@
 //! Reads the chat templates and special tokens of JSON files: `tokenizer_config.json` and `chat_template.json`.
 
 use super::{Candidates, DEFAULT, Named, SourceError};
-use backchat_core::diagnostic::{Diagnostic, Place, Sources};
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, in_file, invalid_json};
 use backchat_core::json::{self, Object, Path, Value};
 
 const KEY: &str = "chat_template";
@@ -35,11 +35,7 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Candidates, SourceError> {
         diagnostics: vec![diagnostic],
         sources: Sources::none().with(file, text),
     };
-    let config = json::read(text).map_err(|error| {
-        let place = Place::span(text, error.offset()..error.offset()).in_file(file);
-        let diagnostic = Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message()));
-        failed(diagnostic.at(place).help("correct the JSON here; nothing after this place was read"))
-    })?;
+    let config = json::read(text).map_err(|error| failed(in_file(invalid_json(text, &error), file)))?;
     let Value::Object(config) = config else {
         let message = format!("a config should be an object, not {}", config.kind());
         return Err(failed(

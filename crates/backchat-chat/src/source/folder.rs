@@ -1,7 +1,8 @@
 //! Reads the chat templates of a model folder in the order in which `from_pretrained` looks for them.
 
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+
+use backchat_core::files;
 
 use super::{Candidates, DEFAULT, Named, SourceError, config, from_file, read_text, unreadable};
 
@@ -48,9 +49,15 @@ pub(super) fn read(folder: &Path) -> Result<Candidates, SourceError> {
     Ok(found)
 }
 
+/// The files that [`read`] reads, whether or not they exist.
+pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
+    let named = [TEMPLATE, TOKENIZER, TOKENS, PROCESSOR].map(|name| folder.join(name));
+    named.into_iter().chain(named_templates(folder)).chain(gguf_file(folder)).collect()
+}
+
 /// The first `.gguf` file of a folder. Several are one model in several sizes or parts, and the first has the template.
 fn gguf_file(folder: &Path) -> Option<PathBuf> {
-    let paths = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let paths = files::in_folder(folder).ok()?.into_iter();
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "gguf")).min()
 }
 
@@ -60,25 +67,31 @@ fn own_files(folder: &Path) -> Result<Vec<Named>, SourceError> {
     if let Some((file, template)) = text_of(&folder.join(TEMPLATE))? {
         templates.push(Named { name: DEFAULT.to_owned(), template, file });
     }
-    let Ok(entries) = fs::read_dir(folder.join(NAMED_TEMPLATES)) else { return Ok(templates) };
-    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "jinja")) {
+    for path in named_templates(folder) {
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if let Some((file, template)) = text_of(path)? {
+        if let Some((file, template)) = text_of(&path)? {
             templates.push(Named { name, template, file });
         }
     }
     Ok(templates)
 }
 
+fn named_templates(folder: &Path) -> Vec<PathBuf> {
+    let Ok(paths) = files::in_folder(&folder.join(NAMED_TEMPLATES)) else { return Vec::new() };
+    let paths = paths.into_iter();
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "jinja")).collect();
+    paths.sort();
+    paths
+}
+
 /// The name and text of a file; `None` if there is no such file.
 pub(super) fn text_of(path: &Path) -> Result<Option<(String, String)>, SourceError> {
-    if !path.is_file() {
+    if !files::is_file(path) {
         return Ok(None);
     }
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+    let file = files::open(path).map_err(|error| unreadable(&name, &error))?;
     let text = read_text(file, &name)?;
     Ok(Some((name, text)))
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
 
 use super::{Candidates, DEFAULT, Named, SourceError};
 use backchat_core::diagnostic::LARGEST_FILE;
@@ -48,9 +49,14 @@ impl From<io::Error> for Problem {
 
 type Result<T> = std::result::Result<T, Problem>;
 
-/// Reads the templates and special tokens of a GGUF file, from after its magic number.
-pub(super) fn read(file: File, name: &str) -> std::result::Result<Candidates, SourceError> {
-    let result = GgufReader::new(file).and_then(|mut reader| reader.metadata(name));
+/// Reads the templates and special tokens of a GGUF file.
+pub(super) fn read(path: &Path, name: &str) -> std::result::Result<Candidates, SourceError> {
+    let opened = || -> Result<File> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
+        Ok(file)
+    };
+    let result = opened().and_then(GgufReader::new).and_then(|mut reader| reader.metadata(name));
     let found = result.map_err(|problem| match problem {
         Problem::Io(error) => super::unreadable(name, &error),
         Problem::Format(message, at) => {

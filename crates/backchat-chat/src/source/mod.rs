@@ -5,12 +5,13 @@ mod config;
 mod folder;
 mod gguf;
 mod hub;
+mod other_text;
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Sources, closest, text};
+use backchat_core::files;
 use backchat_core::json::{Object, Value};
 
 /// The template that transformers takes by default.
@@ -72,6 +73,16 @@ impl Source {
             self.other_names.extend(before);
             self.template = named.template;
             self.file = named.file;
+        }
+        self
+    }
+
+    /// The source with its templates changed, each once; the function gets the text and the special tokens.
+    #[must_use]
+    pub fn map_templates(mut self, change: impl Fn(&str, &Object) -> String) -> Self {
+        self.template = change(&self.template, &self.special_tokens);
+        if let Some(named) = &mut self.for_tools {
+            named.template = change(&named.template, &self.special_tokens);
         }
         self
     }
@@ -163,6 +174,19 @@ pub fn cached_folder(name: &str) -> Result<PathBuf, SourceError> {
     hub::snapshot(name)
 }
 
+/// The files that [`open`] reads for a name, whether or not they exist.
+pub fn files(name: &str) -> Vec<PathBuf> {
+    let path = Path::new(name);
+    match name {
+        "-" => Vec::new(),
+        _ if path.is_dir() => folder::files(path),
+        _ if hub::is_name(name) && !path.exists() => {
+            hub::snapshot(name).map_or_else(|_| Vec::new(), |folder| folder::files(&folder))
+        }
+        _ => vec![path.to_owned()],
+    }
+}
+
 fn find(name: &str) -> Result<Candidates, SourceError> {
     if name == "-" {
         return from_text("<stdin>", read_text(io::stdin().lock(), "<stdin>")?);
@@ -178,11 +202,11 @@ fn find(name: &str) -> Result<Candidates, SourceError> {
 }
 
 fn from_file(path: &Path, name: &str) -> Result<Candidates, SourceError> {
-    let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
+    let mut file = files::open(path).map_err(|error| unreadable(name, &error))?;
     let mut start = Vec::new();
     file.by_ref().take(gguf::MAGIC.len() as u64).read_to_end(&mut start).map_err(|error| unreadable(name, &error))?;
     if start == gguf::MAGIC {
-        return gguf::read(file, name);
+        return gguf::read(path, name);
     }
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf")) {
         let message = "this is not a GGUF file: it does not begin with `GGUF`";
@@ -199,7 +223,9 @@ fn from_text(file: &str, text: String) -> Result<Candidates, SourceError> {
         let inner = text.trim_start().strip_prefix('{').map(str::trim_start);
         inner.is_some_and(|inner| inner.starts_with(['"', '}']) && !text.trim_start().starts_with("{{"))
     };
-    if is_json || looks_like_object() {
+    let is_config = is_json || looks_like_object();
+    other_text::refuse(file, &text, is_config)?;
+    if is_config {
         return config::read(file, &text);
     }
     let template = Named { name: DEFAULT.to_owned(), template: text, file: file.to_owned() };

@@ -36,30 +36,48 @@ pub(crate) fn remainder(a: &Value, b: &Value) -> Result<Value> {
     }
 }
 
-/// `text % values`
-pub(crate) fn percent(value: &Value, text: &str, values: &Value) -> Result<Value> {
-    let (items, single, dict): (Vec<Value>, bool, bool) = match Kind::of(values) {
-        Kind::Tuple(items) => (items.to_vec(), false, false),
-        Kind::Dict(_) => (vec![values.clone()], true, true),
-        _ => (vec![values.clone()], true, false),
-    };
-    let mut given = items.into_iter();
-    let mut out = String::new();
-    let mut used_key = false;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '%' {
-            out.push(c);
-            continue;
-        }
-        let mut spec = Spec::default();
-        let key = if chars.next_if_eq(&'(').is_some() {
-            let key: String = std::iter::from_fn(|| chars.next_if(|c| *c != ')')).collect();
-            chars.next();
-            Some(key)
-        } else {
-            None
+/// The values of `%`, taken one by one or by their key.
+struct Given<'v> {
+    values: &'v Value,
+    items: std::vec::IntoIter<Value>,
+    /// One value that is not a tuple, which need not be used if it is a mapping or if its keys are.
+    is_single: bool,
+    has_used_key: bool,
+}
+
+impl<'v> Given<'v> {
+    fn new(values: &'v Value) -> Self {
+        let (items, is_single) = match Kind::of(values) {
+            Kind::Tuple(items) => (items.to_vec(), false),
+            _ => (vec![values.clone()], true),
         };
+        Self { values, items: items.into_iter(), is_single, has_used_key: false }
+    }
+
+    fn take(&mut self) -> Result<Value> {
+        self.items.next().ok_or_else(|| error("not enough arguments for format string"))
+    }
+
+    /// The value of a key, or the next one.
+    fn argument(&mut self, key: Option<String>) -> Result<Value> {
+        let Some(key) = key else { return self.take() };
+        self.has_used_key = true;
+        let Kind::Dict(dict) = Kind::of(self.values) else { return Err(error("format requires a mapping")) };
+        dict.get(&Value::from(key.as_str())).ok_or_else(|| error(format!("missing key '{key}'")))
+    }
+
+    /// A width or a precision: digits, or a value in their place.
+    fn number(&mut self, chars: &mut Peekable<Chars<'_>>) -> Result<Option<usize>> {
+        if chars.next_if_eq(&'*').is_some() {
+            let width = super::arguments::integer("%", &self.take()?)?;
+            return Ok(Some(usize::try_from(width).unwrap_or(0)));
+        }
+        count(chars, "width too big")
+    }
+
+    /// The flags, the width and the precision of a directive.
+    fn spec(&mut self, chars: &mut Peekable<Chars<'_>>) -> Result<Spec> {
+        let mut spec = Spec::default();
         while let Some(flag) = chars.next_if(|c| matches!(c, '-' | '+' | ' ' | '#' | '0')) {
             match flag {
                 '-' => spec.align = Some('<'),
@@ -69,39 +87,50 @@ pub(crate) fn percent(value: &Value, text: &str, values: &Value) -> Result<Value
                 _ => spec.alternate = true,
             }
         }
-        let mut take = || given.next().ok_or_else(|| error("not enough arguments for format string"));
-        let mut number = |chars: &mut Peekable<Chars<'_>>| -> Result<Option<usize>> {
-            if chars.next_if_eq(&'*').is_some() {
-                let width = super::arguments::integer("%", &take()?)?;
-                return Ok(Some(usize::try_from(width).unwrap_or(0)));
-            }
-            count(chars, "width too big")
-        };
-        spec.width = number(&mut chars)?.unwrap_or(0);
+        spec.width = self.number(chars)?.unwrap_or(0);
         if chars.next_if_eq(&'.').is_some() {
-            spec.precision = Some(number(&mut chars)?.unwrap_or(0));
+            spec.precision = Some(self.number(chars)?.unwrap_or(0));
         }
         while chars.next_if(|c| matches!(c, 'h' | 'l' | 'L')).is_some() {}
+        Ok(spec)
+    }
+
+    /// Fails if values are left that should have been used.
+    fn end(mut self) -> Result<()> {
+        let may_be_left = self.is_single && (self.has_used_key || matches!(Kind::of(self.values), Kind::Dict(_)));
+        if self.items.next().is_some() && !may_be_left {
+            return Err(error("not all arguments converted during string formatting"));
+        }
+        Ok(())
+    }
+}
+
+/// `text % values`
+pub(crate) fn percent(value: &Value, text: &str, values: &Value) -> Result<Value> {
+    let mut given = Given::new(values);
+    let mut out = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            out.push(c);
+            continue;
+        }
+        let key = chars.next_if_eq(&'(').is_some().then(|| {
+            let key: String = std::iter::from_fn(|| chars.next_if(|c| *c != ')')).collect();
+            chars.next();
+            key
+        });
+        let spec = given.spec(&mut chars)?;
         let Some(conversion) = chars.next() else { return Err(error("incomplete format")) };
         if conversion == '%' {
             out.push('%');
             continue;
         }
-        let argument = match key {
-            Some(key) => {
-                used_key = true;
-                let Kind::Dict(dict) = Kind::of(values) else { return Err(error("format requires a mapping")) };
-                dict.get(&Value::from(key.as_str())).ok_or_else(|| error(format!("missing key '{key}'")))?
-            }
-            None => take()?,
-        };
+        let argument = given.argument(key)?;
         write_percent(&mut out, value.is_safe(), &argument, spec, conversion)?;
         limits::size(out.len())?;
     }
-    let left = given.next().is_some();
-    if left && !(single && (dict || used_key)) {
-        return Err(error("not all arguments converted during string formatting"));
-    }
+    given.end()?;
     Ok(markup::like(value, out))
 }
 

@@ -30,16 +30,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         "capitalize" => none(name, arguments).and_then(|()| like(text::capitalize(text))),
         "title" => none(name, arguments).and_then(|()| like(text::title(text))),
         "swapcase" => none(name, arguments).and_then(|()| like(text::swapcase(text))),
-        "replace" => {
-            let [old, new, count] = positional(name, ["old", "new", "count"], arguments)?;
-            let (old, new) = (required(name, "old", old)?, required(name, "new", new)?);
-            let new = markup::escaped_for(value, &new);
-            let count = integer_or(name, &count, -1)?;
-            Ok(Some(match replace(text, string(name, &old)?, string(name, &new)?, count)? {
-                Cow::Borrowed(text) => markup::part(value, text),
-                Cow::Owned(text) => markup::like(value, text),
-            }))
-        }
+        "replace" => replaced(value, text, name, arguments).map(Some),
         "join" => {
             let parts = items_of(&only(name, "iterable", arguments)?)?;
             let parts: Vec<Value> = parts.iter().map(|part| markup::escaped_for(value, part)).collect();
@@ -47,18 +38,8 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         }
         "find" | "rfind" | "index" | "rindex" | "count" => search(text, name, arguments).map(Some),
         "partition" | "rpartition" => partition(value, text, name, arguments).map(Some),
-        "removeprefix" | "removesuffix" => {
-            let affix = only(name, "affix", arguments)?;
-            let affix = string(name, &affix)?;
-            let rest = if name == "removeprefix" { text.strip_prefix(affix) } else { text.strip_suffix(affix) };
-            Ok(Some(markup::part(value, rest.unwrap_or(text))))
-        }
-        "splitlines" => {
-            let [keep] = bind(name, ["keepends"], arguments)?;
-            let lines = text::split_lines(text, truth_or(&keep, false), limits::MAX_ITEMS);
-            limits::items(lines.len())?;
-            build::list(lines.into_iter().map(|line| markup::part(value, line)).collect()).map(Some)
-        }
+        "removeprefix" | "removesuffix" => without_affix(value, text, name, arguments).map(Some),
+        "splitlines" => lines(value, text, name, arguments).map(Some),
         "ljust" | "rjust" | "center" => {
             let [width, fill] = positional(name, ["width", "fillchar"], arguments)?;
             let width = integer(name, &required(name, "width", width)?)?;
@@ -84,6 +65,31 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         "isprintable" => answer(text.chars().all(is_printable)),
         _ => Ok(None),
     }
+}
+
+fn replaced(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
+    let [old, new, count] = positional(name, ["old", "new", "count"], arguments)?;
+    let (old, new) = (required(name, "old", old)?, required(name, "new", new)?);
+    let new = markup::escaped_for(value, &new);
+    let count = integer_or(name, &count, -1)?;
+    Ok(match replace(text, string(name, &old)?, string(name, &new)?, count)? {
+        Cow::Borrowed(text) => markup::part(value, text),
+        Cow::Owned(text) => markup::like(value, text),
+    })
+}
+
+fn without_affix(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
+    let affix = only(name, "affix", arguments)?;
+    let affix = string(name, &affix)?;
+    let rest = if name == "removeprefix" { text.strip_prefix(affix) } else { text.strip_suffix(affix) };
+    Ok(markup::part(value, rest.unwrap_or(text)))
+}
+
+fn lines(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
+    let [keep] = bind(name, ["keepends"], arguments)?;
+    let lines = text::split_lines(text, truth_or(&keep, false), limits::MAX_ITEMS);
+    limits::items(lines.len())?;
+    build::list(lines.into_iter().map(|line| markup::part(value, line)).collect())
 }
 
 /// Up to this many bytes, characters are searched one by one.
@@ -222,6 +228,7 @@ pub(crate) fn replace<'t>(text: &'t str, old: &str, new: &str, count: i64) -> Re
     let times = usize::try_from(count).unwrap_or(usize::MAX);
     let occurrences = if old.is_empty() { text.chars().count() + 1 } else { text.matches(old).count() };
     limits::size(text.len().saturating_add(occurrences.min(times).saturating_mul(new.len())))?;
+    limits::charge_units(occurrences)?;
     Ok(if occurrences == 0 { Cow::Borrowed(text) } else { Cow::Owned(text.replacen(old, new, times)) })
 }
 

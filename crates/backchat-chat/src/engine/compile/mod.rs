@@ -54,6 +54,15 @@ struct Compiler<'s> {
     escapes: usize,
 }
 
+/// A loop of the source, but for what it runs over.
+#[derive(Clone, Copy)]
+struct Loop<'t, 's> {
+    target: &'t tree::Target<'s>,
+    only: Option<&'t Expr<'s>>,
+    body: &'t tree::Body<'s>,
+    otherwise: &'t tree::Body<'s>,
+}
+
 impl<'s> Compiler<'s> {
     /// Compiles a function with these parameters and, in `more`, further variables. `is_whole` is true for the template
     /// and for blocks, false for macros.
@@ -179,11 +188,11 @@ impl<'s> Compiler<'s> {
             },
             tree::StatementKind::For { target, over, only, recursive, body, otherwise } => {
                 let over = self.expression(over);
-                let only = only.as_ref();
+                let own = Loop { target, only: only.as_ref(), body, otherwise };
                 if *recursive {
-                    self.recursive_loop(target, over, only, body, otherwise)
+                    self.recursive_loop(own, over)
                 } else {
-                    StatementKind::For(Box::new(self.for_loop(target, over, only, None, body, otherwise)))
+                    StatementKind::For(Box::new(self.for_loop(own, over, None)))
                 }
             }
             tree::StatementKind::Macro { name, parameters, body } => {
@@ -269,33 +278,19 @@ impl<'s> Compiler<'s> {
     }
 
     /// A loop that its body may call: a function of the iterated value.
-    fn recursive_loop(
-        &mut self,
-        target: &tree::Target<'s>,
-        over: Expression,
-        only: Option<&Expr<'s>>,
-        body: &tree::Body<'s>,
-        otherwise: &tree::Body<'s>,
-    ) -> StatementKind {
+    fn recursive_loop(&mut self, own: Loop<'_, 's>, over: Expression) -> StatementKind {
         let span = over.span.clone();
         let id = self.functions.len();
         let id = self.declare_function(None, |compiler, function| {
             let over = Expression { kind: ExpressionKind::Captured, span: span.clone() };
-            let inner = compiler.for_loop(target, over, only, Some(id), body, otherwise);
+            let inner = compiler.for_loop(own, over, Some(id));
             function.body = vec![Statement { kind: StatementKind::For(Box::new(inner)), span }];
         });
         StatementKind::Recursive(over, id)
     }
 
-    fn for_loop(
-        &mut self,
-        target: &tree::Target<'s>,
-        over: Expression,
-        only: Option<&Expr<'s>>,
-        recursive: Option<FunctionId>,
-        body: &tree::Body<'s>,
-        otherwise: &tree::Body<'s>,
-    ) -> For {
+    fn for_loop(&mut self, own: Loop<'_, 's>, over: Expression, recursive: Option<FunctionId>) -> For {
+        let Loop { target, only, body, otherwise } = own;
         // The condition does not see names bound in the body, nor the body those of the condition.
         let mut symbols = Symbols::default();
         only.iter().for_each(|only| symbols.read(only));

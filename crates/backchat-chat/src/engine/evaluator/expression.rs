@@ -6,10 +6,11 @@ use minijinja::{Error, ErrorKind, Value};
 
 use super::Evaluator;
 use super::callable::{Blocks, Builtin};
+use super::recorded_link;
 use crate::builtins::{filters, methods, tests};
 use crate::engine::limits;
 use crate::engine::program::{Arguments, Attribute, Expression, ExpressionKind, Link, LinkKind, Name, Otherwise};
-use crate::jinja::syntax::tree::CompareOp;
+use crate::jinja::syntax::tree::{CompareOp, Span};
 use crate::values::containers::Dict;
 use crate::values::entries::{Entries, Key};
 use crate::values::{Result, build, equality, error, operators, type_name};
@@ -51,6 +52,12 @@ fn item(value: &Value, key: &Value) -> Result<Value> {
         (Some(name), Some(dict)) if let Some(found) = dict.get_str(name) => Ok(found),
         _ => methods::item(value, key),
     }
+}
+
+/// Whether an expression records its own outcome, or those of its operands, or always has the same one.
+fn is_condition(kind: &ExpressionKind) -> bool {
+    use ExpressionKind::{And, Compare, Constant, Defined, Not, Or};
+    matches!(kind, And(_) | Compare(..) | Constant(_) | Defined(..) | Not(_) | Or(_))
 }
 
 fn equal(a: &Value, b: &Value) -> bool {
@@ -120,9 +127,13 @@ impl<'r> Evaluator<'r> {
             ExpressionKind::And(parts) | ExpressionKind::Or(parts) => {
                 let stops_at = matches!(expression.kind, ExpressionKind::Or(_));
                 let mut value = Value::UNDEFINED;
-                for part in parts {
+                let last = parts.len().saturating_sub(1);
+                for (at, part) in parts.iter().enumerate() {
                     self.step()?;
                     value = self.evaluate(part)?;
+                    if at < last {
+                        self.note_truth(part, &value);
+                    }
                     if value.is_true() == stops_at {
                         break;
                     }
@@ -175,21 +186,53 @@ impl<'r> Evaluator<'r> {
                 Ok(false)
             }
             ExpressionKind::Compare(first, rest) => {
-                let answer = self.nested(|evaluator| evaluator.comparison(first, rest));
+                let answer = self.nested(|evaluator| evaluator.comparison(&expression.span, first, rest));
                 self.at_span(&expression.span, answer)
             }
-            ExpressionKind::Defined(name, wanted) => Ok(self.is_defined(name) == *wanted),
-            ExpressionKind::Name(name) if let Some(value) = self.known(name) => Ok(value.is_true()),
-            _ => self.evaluate(expression).map(|value| value.is_true()),
+            ExpressionKind::Defined(name, wanted) => {
+                let is_defined = self.is_defined(name);
+                if let Some(outcomes) = &self.run.outcomes {
+                    outcomes.definition(&expression.span, is_defined);
+                }
+                Ok(is_defined == *wanted)
+            }
+            ExpressionKind::Name(name) if let Some(value) = self.known(name) => {
+                self.note_truth(expression, value);
+                Ok(value.is_true())
+            }
+            _ => {
+                let value = self.evaluate(expression)?;
+                self.note_truth(expression, &value);
+                Ok(value.is_true())
+            }
+        }
+    }
+
+    fn note_lookup(&self, link: &Link, dict: &Value, key: &Value, found: &Value) {
+        if let Some(outcomes) = &self.run.outcomes {
+            outcomes.lookup(&link.span, dict, key, !found.is_undefined() && !found.is_none());
+        }
+    }
+
+    /// Records the truth of an operand that is not a condition itself.
+    fn note_truth(&self, expression: &Expression, value: &Value) {
+        if let Some(outcomes) = &self.run.outcomes
+            && !is_condition(&expression.kind)
+        {
+            outcomes.truth(&expression.span, value);
         }
     }
 
     /// `a < b < c` is `a < b and b < c`.
-    fn comparison(&mut self, first: &'r Expression, rest: &'r [(CompareOp, Expression)]) -> Result<bool> {
+    fn comparison(&mut self, span: &Span, first: &'r Expression, rest: &'r [(CompareOp, Expression)]) -> Result<bool> {
         let mut left = self.operand(first)?;
         for (operator, right) in rest {
             let right = self.operand(right)?;
-            if !compare(*operator, &left, &right)? {
+            let answer = compare(*operator, &left, &right)?;
+            if let Some(outcomes) = &self.run.outcomes {
+                outcomes.comparison(span, *operator, [&left, &right], answer);
+            }
+            if !answer {
                 return Ok(false);
             }
             left = right;
@@ -270,13 +313,30 @@ impl<'r> Evaluator<'r> {
     }
 
     fn apply_link(&mut self, value: Value, link: &'r Link) -> Result<Value> {
+        if self.run.outcomes.is_none() {
+            return self.applied(value, link);
+        }
+        let before = value.clone();
+        let after = self.applied(value, link)?;
+        if let Some(outcomes) = &self.run.outcomes {
+            recorded_link::record(outcomes, link, &before, &after);
+        }
+        Ok(after)
+    }
+
+    fn applied(&mut self, value: Value, link: &'r Link) -> Result<Value> {
         self.step()?;
         match &link.kind {
             LinkKind::Unary(operator) => limits::charged(operator(&value)),
             LinkKind::Binary(operator, right) => limits::charged(operator(&value, &*self.operand(right)?)),
             LinkKind::Add(right) => limits::charged(operators::add(&value, &*self.operand(right)?)),
             LinkKind::Attribute(name) => attribute(&value, name),
-            LinkKind::Item(key) => item(&value, &*self.operand(key)?),
+            LinkKind::Item(key) => {
+                let key = self.operand(key)?;
+                let found = item(&value, &key)?;
+                self.note_lookup(link, &value, &key, &found);
+                Ok(found)
+            }
             LinkKind::Slice(bounds) => {
                 let mut given = [Value::from(()), Value::from(()), Value::from(())];
                 for (bound, given) in bounds.iter().zip(&mut given) {
@@ -293,7 +353,11 @@ impl<'r> Evaluator<'r> {
             }
             LinkKind::Method(name, arguments) => {
                 let arguments = self.arguments(arguments)?;
-                self.method(&value, name, &arguments)
+                let answer = self.method(&value, name, &arguments)?;
+                if let Some(key) = arguments.first().filter(|_| &*name.name == "get") {
+                    self.note_lookup(link, &value, key, &answer);
+                }
+                Ok(answer)
             }
             LinkKind::Filter(filter, name, arguments) => {
                 let arguments = self.arguments(arguments)?;

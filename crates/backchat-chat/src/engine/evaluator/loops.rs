@@ -149,6 +149,9 @@ impl<'r> Evaluator<'r> {
             over = build::list(kept)?;
         }
         let len = items(&over).len();
+        if let Some(outcomes) = &self.run.outcomes {
+            outcomes.items(&node.over.span, len);
+        }
         if len == 0 {
             return self.otherwise(node);
         }
@@ -173,6 +176,9 @@ impl<'r> Evaluator<'r> {
             if let Some((slot, object)) = &object {
                 object.index.store(index, Ordering::Relaxed);
                 self.set(*slot, Value::from_dyn_object(object.clone()));
+            }
+            if let Some(details) = &self.run.details {
+                details.value(&node.over.span, &item);
             }
             self.assign(&node.target, item)?;
             match self.body(&node.inside.body)? {

@@ -4,12 +4,14 @@
 //! declared in, where the names it does not bind are looked up. Text goes straight to the output, or to the buffer of a
 //! capturing block.
 
+mod absent;
 mod call;
 mod callable;
 mod expression;
 mod loops;
 mod output;
 mod print;
+mod recorded_link;
 mod statement;
 
 use std::mem;
@@ -18,7 +20,7 @@ use minijinja::Value;
 
 use super::context::Context;
 use super::limits::{self, Exceeded};
-use super::program::{Body, Function, FunctionId, Name, Otherwise, Program, Scope, Slot, Upvalue};
+use super::program::{Body, Function, FunctionId, Name, Otherwise, Program, Scope, Slot, Statement, Upvalue};
 use super::run::Run;
 use crate::jinja::syntax::tree::Span;
 use crate::origin::Rendered;
@@ -26,7 +28,7 @@ use crate::values::{Result, error};
 
 use loops::Loop;
 
-/// The number of steps after which the clock is read.
+/// The number of steps after which the clock and the budget are checked.
 const STEPS_BETWEEN_CHECKS: u64 = 4096;
 
 /// How execution continues after a statement.
@@ -40,6 +42,7 @@ enum Flow {
 /// One run of a function.
 #[derive(Debug, Default)]
 struct Activation {
+    function: FunctionId,
     /// Its variables; `None` until they are set.
     slots: Vec<Option<Value>>,
     /// The loops it is in.
@@ -64,6 +67,8 @@ pub(crate) struct Evaluator<'r> {
     depth: usize,
     /// The innermost expression or statement that failed, in bytes of the source.
     pub(crate) failed_at: Option<Span>,
+    /// The innermost statement that failed.
+    failed_in: Option<&'r Statement>,
 }
 
 impl<'r> Evaluator<'r> {
@@ -81,6 +86,7 @@ impl<'r> Evaluator<'r> {
             steps: 0,
             depth: 0,
             failed_at: None,
+            failed_in: None,
         }
     }
 
@@ -88,6 +94,11 @@ impl<'r> Evaluator<'r> {
         self.function(0, 0, |_, _| Ok(()))?;
         // Lookups cannot fail: once a limit is exceeded, they find nothing.
         limits::check()
+    }
+
+    /// How many steps it has taken, and how many bytes it has written.
+    pub(crate) fn cost(&self) -> (u64, usize) {
+        (self.steps, self.output_len())
     }
 
     /// What was printed.
@@ -113,8 +124,7 @@ impl<'r> Evaluator<'r> {
         let before = self.steps;
         self.steps += count as u64;
         if before / STEPS_BETWEEN_CHECKS != self.steps / STEPS_BETWEEN_CHECKS {
-            limits::check_clock();
-            limits::check()?;
+            limits::check_steps(self.steps)?;
         }
         if self.steps > limits::STEPS { limits::exceed(Exceeded::Steps) } else { Ok(()) }
     }
@@ -157,7 +167,7 @@ impl<'r> Evaluator<'r> {
         limits::charge_variables(function.slots)?;
         let mut activation = self.spare.pop().unwrap_or_default();
         activation.slots.resize(function.slots, None);
-        activation.around = around;
+        (activation.function, activation.around) = (id, around);
         let id = self.activations.len();
         self.activations.push(activation);
         let caller = mem::replace(&mut self.at, id);
@@ -226,6 +236,9 @@ impl<'r> Evaluator<'r> {
         for statement in body {
             self.step()?;
             let flow = self.statement(statement);
+            if flow.is_err() && self.failed_in.is_none() {
+                self.failed_in = Some(statement);
+            }
             let flow = self.at_span(&statement.span, flow)?;
             if flow != Flow::Next {
                 return Ok(flow);

@@ -5,6 +5,7 @@ use minijinja::Value;
 use super::{Evaluator, Flow};
 use crate::engine::limits;
 use crate::engine::program::{Expression, Scoped, Statement, StatementKind, Target};
+use crate::jinja::syntax::tree::Span;
 use crate::values::namespace::Namespace;
 use crate::values::{Result, error, items_of, measure, type_name};
 
@@ -15,14 +16,19 @@ impl<'r> Evaluator<'r> {
             StatementKind::Output(value) => self.print_expression(value)?,
             StatementKind::Set(target, value) => {
                 let value = self.evaluate(value)?;
+                if let Some(details) = &self.run.details {
+                    details.value(&statement.span, &value);
+                }
                 self.assign(target, value)?;
             }
             StatementKind::If { branches, otherwise } => {
-                for (test, body) in branches {
+                for (branch, (test, body)) in branches.iter().enumerate() {
                     if self.truth(test)? {
+                        self.take_branch(&statement.span, branch);
                         return self.nested(|evaluator| evaluator.body(body));
                     }
                 }
+                self.take_branch(&statement.span, branches.len());
                 return self.nested(|evaluator| evaluator.body(otherwise));
             }
             StatementKind::For(node) => {
@@ -45,30 +51,11 @@ impl<'r> Evaluator<'r> {
                 }
                 self.assign(target, text)?;
             }
-            StatementKind::Filter { filter, inside } => {
-                let (text, flow) = self.captured(inside, Some(filter))?;
-                if flow != Flow::Next {
-                    return Ok(flow);
-                }
-                // Jinja2 concatenates it unchanged: it is neither converted to a string nor escaped.
-                let Some(text) = text.as_str() else {
-                    return Err(error(format!("the filter of a filter block gave a '{}', not text", type_name(&text))));
-                };
-                self.print_text(text)?;
-                self.attribute_to(&statement.span);
-            }
+            StatementKind::Filter { filter, inside } => return self.filter_block(filter, inside, statement),
             StatementKind::Generation(inside) => {
                 self.generation(|evaluator| evaluator.scoped(inside).map(drop))?;
             }
-            StatementKind::With { bindings, inside } => {
-                let values: Vec<Value> =
-                    bindings.iter().map(|(_, value)| self.evaluate(value)).collect::<Result<_>>()?;
-                self.enter(&inside.scope)?;
-                for ((target, _), value) in bindings.iter().zip(values) {
-                    self.assign(target, value)?;
-                }
-                return self.nested(|evaluator| evaluator.body(&inside.body));
-            }
+            StatementKind::With { bindings, inside } => return self.with(bindings, inside),
             StatementKind::AutoEscape { enabled, inside } => {
                 let enabled = self.truth(enabled)?;
                 let outer = self.run.escapes.replace(enabled);
@@ -84,6 +71,36 @@ impl<'r> Evaluator<'r> {
             StatementKind::Continue => return Ok(Flow::Continue),
         }
         Ok(Flow::Next)
+    }
+
+    fn filter_block(&mut self, filter: &'r Expression, inside: &'r Scoped, statement: &'r Statement) -> Result<Flow> {
+        let (text, flow) = self.captured(inside, Some(filter))?;
+        if flow != Flow::Next {
+            return Ok(flow);
+        }
+        // Jinja2 concatenates it unchanged: it is neither converted to a string nor escaped.
+        let Some(text) = text.as_str() else {
+            return Err(error(format!("the filter of a filter block gave a '{}', not text", type_name(&text))));
+        };
+        self.print_text(text)?;
+        self.attribute_to(&statement.span);
+        Ok(Flow::Next)
+    }
+
+    /// The values of a `with` do not see its names.
+    fn with(&mut self, bindings: &'r [(Target, Expression)], inside: &'r Scoped) -> Result<Flow> {
+        let values: Vec<Value> = bindings.iter().map(|(_, value)| self.evaluate(value)).collect::<Result<_>>()?;
+        self.enter(&inside.scope)?;
+        for ((target, _), value) in bindings.iter().zip(values) {
+            self.assign(target, value)?;
+        }
+        self.nested(|evaluator| evaluator.body(&inside.body))
+    }
+
+    fn take_branch(&self, condition: &Span, branch: usize) {
+        if let Some(details) = &self.run.details {
+            details.branch(condition, branch);
+        }
     }
 
     fn scoped(&mut self, inside: &'r Scoped) -> Result<Flow> {

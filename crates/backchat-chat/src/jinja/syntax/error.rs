@@ -5,15 +5,22 @@ use std::ops::Range;
 use backchat_core::diagnostic::closest;
 
 /// A message, and the bytes of the source it is about.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     pub(crate) message: String,
     pub(crate) span: Range<usize>,
+    /// The name that was probably meant by the one there.
+    pub(crate) meant: Option<String>,
 }
 
 impl SyntaxError {
     pub(super) fn new(message: impl Into<String>, span: Range<usize>) -> Self {
-        Self { message: message.into(), span }
+        Self { message: message.into(), span, meant: None }
+    }
+
+    /// With the known name that is probably meant.
+    pub(super) fn meaning(self, name: Option<&str>) -> Self {
+        Self { meant: name.map(str::to_owned), ..self }
     }
 }
 

@@ -53,12 +53,14 @@ impl<'s> Parser<'s> {
 
     fn conditional(&mut self) -> Result<Expr<'s>> {
         let start = self.current().at;
+        let unknown = self.unknown.len();
         let mut value = self.or()?;
         let mut chain = 0;
         while self.eat_name("if") {
             self.link(&mut chain)?;
             let test = Box::new(self.or()?);
             let otherwise = if self.eat_name("else") { Some(Box::new(self.nested(Self::conditional)?)) } else { None };
+            self.soften(unknown);
             value = self.node(start, ExprKind::Condition { test, then: Box::new(value), otherwise });
         }
         Ok(value)
@@ -380,7 +382,7 @@ impl<'s> Parser<'s> {
     fn filter(&mut self) -> Result<(String, Vec<Argument<'s>>)> {
         let at = self.current();
         let name = self.dotted_name()?;
-        self.check_name("filter", &name, &FILTERS, at.span())?;
+        self.check_name("filter", &name, &FILTERS, at.at..self.last_end);
         let arguments = if self.eat("(") { self.arguments()? } else { Vec::new() };
         Ok((name, arguments))
     }
@@ -404,7 +406,7 @@ impl<'s> Parser<'s> {
         let negated = self.eat_name("not");
         let at = self.current();
         let name = self.dotted_name()?;
-        self.check_name("test", &name, &TESTS, at.span())?;
+        self.check_name("test", &name, &TESTS, at.at..self.last_end);
         let token = self.current();
         let begins_argument = match token.kind {
             TokenKind::Name => !matches!(token.text, "else" | "or" | "and"),

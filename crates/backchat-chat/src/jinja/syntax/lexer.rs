@@ -1,11 +1,13 @@
 //! Splits a template into tokens, and removes the white space that tags strip.
 
+use std::ops::Range;
+
 use super::error::SyntaxError;
 use backchat_core::python::space::is_space;
 use backchat_core::text::slice;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TokenKind {
+pub(crate) enum TokenKind {
     /// Text between tags, after white space around tags was stripped.
     Data,
     VariableBegin,
@@ -22,18 +24,18 @@ pub(super) enum TokenKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token<'s> {
-    pub(super) kind: TokenKind,
-    pub(super) text: &'s str,
-    pub(super) at: usize,
+pub(crate) struct Token<'s> {
+    pub(crate) kind: TokenKind,
+    pub(crate) text: &'s str,
+    pub(crate) at: usize,
 }
 
 impl Token<'_> {
-    pub(super) fn span(&self) -> std::ops::Range<usize> {
+    pub(crate) fn span(&self) -> std::ops::Range<usize> {
         self.at..self.at + self.text.len()
     }
 
-    pub(super) fn is(&self, kind: TokenKind, text: &str) -> bool {
+    pub(crate) fn is(&self, kind: TokenKind, text: &str) -> bool {
         self.kind == kind && self.text == text
     }
 }
@@ -54,7 +56,28 @@ pub(super) struct Lexer<'s> {
     /// Whether the last tag ended in a line feed, so that the next text begins a line.
     line_starting: bool,
     tokens: Vec<Token<'s>>,
+    /// In the mode that goes on after errors, what it has met.
+    recovery: Option<LexerRecovery>,
 }
+
+/// What the lexer has met in the mode that goes on after errors.
+#[derive(Debug, Default)]
+pub(super) struct LexerRecovery {
+    pub(super) errors: Vec<SyntaxError>,
+    /// Where the tags with errors begin.
+    pub(super) broken: Vec<usize>,
+    /// Comments and raw texts with their tags.
+    pub(super) comments: Vec<Range<usize>>,
+    pub(super) raws: Vec<Range<usize>>,
+    /// Bytes that were read in vain.
+    wasted: usize,
+}
+
+/// How many errors are found before the rest of the text is left alone.
+pub(super) const MOST_ERRORS: usize = 200;
+
+/// How much may be read in vain: a tag that is never closed is read to the end of the text.
+const MOST_WASTED: usize = 4 << 20;
 
 /// How a tag treats the white space around it: `-` strips it, `+` keeps it, otherwise the settings apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,9 +89,21 @@ enum Sign {
 
 impl<'s> Lexer<'s> {
     pub(super) fn tokenize(source: &'s str) -> Result<Vec<Token<'s>>, SyntaxError> {
-        let mut lexer = Self { source, at: 0, line_starting: true, tokens: Vec::with_capacity(source.len() / 6) };
+        let mut lexer = Self::new(source);
         lexer.run()?;
         Ok(lexer.tokens)
+    }
+
+    /// The tokens of a text with errors: each ends at its tag, or where the next tag begins.
+    pub(super) fn recovered(source: &'s str) -> (Vec<Token<'s>>, LexerRecovery) {
+        let mut lexer = Self { recovery: Some(LexerRecovery::default()), ..Self::new(source) };
+        // Every error is noted.
+        let _ = lexer.run();
+        (lexer.tokens, lexer.recovery.unwrap_or_default())
+    }
+
+    fn new(source: &'s str) -> Self {
+        Self { source, at: 0, line_starting: true, tokens: Vec::with_capacity(source.len() / 6), recovery: None }
     }
 
     fn rest(&self) -> &'s str {
@@ -89,22 +124,9 @@ impl<'s> Lexer<'s> {
             let inside = at + 2 + usize::from(sign != Sign::Default);
             self.data(at, sign, opening != b'{');
             self.at = inside;
-            match opening {
-                b'#' => self.comment(at)?,
-                b'%' => match self.raw_begin() {
-                    Some(end) => {
-                        self.at = end;
-                        self.raw(at)?;
-                    }
-                    None => {
-                        self.push(TokenKind::BlockBegin, at, inside);
-                        self.tag(at, TokenKind::BlockEnd, "%}")?;
-                    }
-                },
-                _ => {
-                    self.push(TokenKind::VariableBegin, at, inside);
-                    self.tag(at, TokenKind::VariableEnd, "}}")?;
-                }
+            let first = self.tokens.len();
+            if let Err(error) = self.whole_tag(at, opening, inside) {
+                self.resume(error, first, inside)?;
             }
         }
         let end = self.source.len();
@@ -113,6 +135,85 @@ impl<'s> Lexer<'s> {
         }
         self.push(TokenKind::End, end, end);
         Ok(())
+    }
+
+    /// The tag that begins at an offset with this second character, up to what follows it.
+    fn whole_tag(&mut self, at: usize, opening: u8, inside: usize) -> Result<(), SyntaxError> {
+        match opening {
+            b'#' => {
+                self.comment(at)?;
+                let end = self.at;
+                self.recovery.iter_mut().for_each(|recovery| recovery.comments.push(at..end));
+                Ok(())
+            }
+            b'%' => match self.raw_begin() {
+                Some(end) => {
+                    self.at = end;
+                    self.raw(at)?;
+                    let end = self.at;
+                    self.recovery.iter_mut().for_each(|recovery| recovery.raws.push(at..end));
+                    Ok(())
+                }
+                None => {
+                    self.push(TokenKind::BlockBegin, at, inside);
+                    self.tag(at, TokenKind::BlockEnd, "%}")
+                }
+            },
+            _ => {
+                self.push(TokenKind::VariableBegin, at, inside);
+                self.tag(at, TokenKind::VariableEnd, "}}")
+            }
+        }
+    }
+
+    /// Goes on after an error in the tag whose first token has a number: at its end, or where the next tag begins.
+    fn resume(&mut self, error: SyntaxError, first: usize, inside: usize) -> Result<(), SyntaxError> {
+        let Some(mut recovery) = self.recovery.take() else { return Err(error) };
+        recovery.wasted += self.at.saturating_sub(inside);
+        recovery.errors.push(error);
+        let is_over = recovery.errors.len() >= MOST_ERRORS || recovery.wasted > MOST_WASTED;
+        let opened = self.tokens.get(first).copied();
+        recovery.broken.extend(opened.map(|token| token.at));
+        self.recovery = Some(recovery);
+        let resumed = if is_over { self.source.len() } else { self.resumption(first, inside) };
+        self.tokens.truncate(self.tokens.iter().rposition(|token| token.span().end <= resumed).map_or(0, |at| at + 1));
+        self.at = resumed;
+        let closes = ["}}", "%}"].iter().any(|mark| self.rest().starts_with(mark));
+        let length = if closes { 2 } else { 0 };
+        let end = match opened.map(|token| token.kind) {
+            Some(TokenKind::VariableBegin) => TokenKind::VariableEnd,
+            Some(TokenKind::BlockBegin) => TokenKind::BlockEnd,
+            _ => {
+                self.at += length;
+                return Ok(());
+            }
+        };
+        self.push(end, resumed, resumed + length);
+        if closes {
+            self.close(resumed + length, Sign::Default, end == TokenKind::BlockEnd);
+        }
+        Ok(())
+    }
+
+    /// Where reading goes on after an error in a tag: the first mark that ends or begins a tag, outside strings of one
+    /// line.
+    fn resumption(&self, first: usize, inside: usize) -> usize {
+        let tokens = self.tokens.iter().skip(first + 1);
+        let strings = tokens.filter(|token| token.kind == TokenKind::String && !token.text.contains('\n'));
+        let mut strings = strings.map(Token::span).peekable();
+        let bytes = self.source.as_bytes();
+        let mut at = inside;
+        while let Some(pair) = bytes.get(at..at + 2) {
+            while strings.next_if(|string| string.end <= at).is_some() {}
+            if let Some(string) = strings.peek().filter(|string| string.contains(&at)) {
+                at = string.end;
+            } else if matches!(pair, b"}}" | b"%}" | b"{{" | b"{%") {
+                return at;
+            } else {
+                at += 1;
+            }
+        }
+        self.source.len()
     }
 
     /// The offset of the next tag, and its second character: `{`, `%` or `#`.

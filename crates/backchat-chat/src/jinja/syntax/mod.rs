@@ -3,10 +3,14 @@
 mod error;
 mod expression;
 mod lexer;
+mod open_blocks;
 mod statement;
 pub(crate) mod tree;
 
 pub(crate) use error::SyntaxError;
+pub(crate) use lexer::{Token, TokenKind};
+pub(crate) use statement::TAGS;
+pub(crate) use statement::recovery::{Recovered, recovered};
 
 /// Reads a template whose line breaks are line feeds.
 pub(crate) fn parse(source: &str) -> Result<Vec<tree::Statement<'_>>, SyntaxError> {

@@ -1,24 +1,30 @@
 //! Parses statements, and holds the parser's position in the tokens.
 
+pub(super) mod recovery;
+
 use std::collections::HashSet;
 use std::ops::Range;
 
+use backchat_core::diagnostic::closest;
+
 use super::error::{SyntaxError, meant};
 use super::lexer::{Lexer, Token, TokenKind};
+use super::open_blocks::OpenBlocks;
 use super::tree::{Body, Expr, ExprKind, Parameters, Statement, StatementKind, Target};
 use crate::builtins::table::Table;
+use recovery::{EndRole, Recovery};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
 /// How deep expressions and blocks may nest; Python's own parser gives up at about this depth.
-const MAX_DEPTH: usize = 70;
+pub(super) const MAX_DEPTH: usize = 70;
 /// How many branches an `if` may have.
 const MAX_BRANCHES: usize = 300;
 /// How many levels the whole tree may have: chains and branches add levels inside each nested part.
 const MAX_LEVELS: usize = 1000;
 
 /// The tags that are allowed anywhere.
-const TAGS: [&str; 17] = [
+pub(crate) const TAGS: [&str; 17] = [
     "autoescape",
     "block",
     "break",
@@ -46,30 +52,55 @@ fn check_loop(target: &Target<'_>, at: Range<usize>) -> Result<()> {
     Ok(())
 }
 
+/// The name of a filter or test that does not exist.
+pub(super) struct Unknown {
+    error: SyntaxError,
+    /// Whether Jinja2 meets it only when it runs: it is directly in an `if` or a conditional expression.
+    is_soft: bool,
+}
+
+/// What the head of a `set` tag says.
+enum Assigned<'s> {
+    Value(Target<'s>, Expr<'s>),
+    Block(Target<'s>, Option<Expr<'s>>),
+    /// Only in the mode that recovers.
+    Broken(Expr<'s>),
+}
+
 #[derive(Default)]
 pub(super) struct Parser<'s> {
-    tokens: Vec<Token<'s>>,
-    at: usize,
+    pub(super) tokens: Vec<Token<'s>>,
+    pub(super) at: usize,
     /// The end of the last token taken.
     pub(super) last_end: usize,
-    depth: usize,
+    pub(super) depth: usize,
     /// Levels that chains and branches added at this level of nesting.
     links: usize,
     /// The depth of the deepest construct that ended at this level.
     tallest: usize,
-    /// Jinja2 checks the names of filters and tests at compile time, except inside branches.
-    in_branch: usize,
+    /// Jinja2 refuses unknown filters and tests when it compiles, except directly in conditions and their branches:
+    /// loops, macros and all else with a scope of its own are compiled strictly again.
+    is_soft: bool,
+    pub(super) unknown: Vec<Unknown>,
     /// Whether `break` has a loop to leave.
     in_loop: bool,
     /// The number of enclosing loops, across macros and blocks.
     loops: usize,
     /// The names of the blocks so far.
     blocks: HashSet<&'s str>,
+    pub(super) open: OpenBlocks<'s>,
+    /// In the mode that goes on after errors, what it has met.
+    pub(super) recovery: Option<Recovery<'s>>,
 }
 
 impl<'s> Parser<'s> {
     pub(super) fn new(source: &'s str) -> Result<Self> {
-        Ok(Self { tokens: Lexer::tokenize(source)?, ..Self::default() })
+        Ok(Self { tokens: Lexer::tokenize(source)?, open: OpenBlocks::new(source), ..Self::default() })
+    }
+
+    /// A parser that goes on after errors.
+    pub(super) fn recovering(source: &'s str, tokens: Vec<Token<'s>>, recovery: Recovery<'s>) -> Self {
+        Self { tokens, open: OpenBlocks::new(source), recovery: Some(recovery), ..Self::default() }
     }
 
     pub(super) fn current(&self) -> Token<'s> {
@@ -117,12 +148,17 @@ impl<'s> Parser<'s> {
     }
 
     fn end_of_tag(&mut self) -> Result<()> {
-        if self.current().kind == TokenKind::BlockEnd {
-            self.advance();
-            Ok(())
-        } else {
-            Err(self.unexpected("the end of the tag, '%}'"))
+        if self.recovery.as_mut().is_some_and(Recovery::take_implied_end) {
+            return Ok(());
         }
+        self.head(Self::at_end_of_tag, |_| ())?;
+        self.advance();
+        Ok(())
+    }
+
+    fn at_end_of_tag(&mut self) -> Result<()> {
+        let is_end = self.current().kind == TokenKind::BlockEnd;
+        if is_end { Ok(()) } else { Err(self.unexpected("the end of the tag, '%}'")) }
     }
 
     pub(super) fn error_here(&self, message: &str) -> SyntaxError {
@@ -168,55 +204,120 @@ impl<'s> Parser<'s> {
         if self.links + self.tallest > MAX_LEVELS { Err(self.error_here("this is nested too deep")) } else { Ok(()) }
     }
 
-    pub(super) fn check_name<T: Copy>(&self, what: &str, name: &str, known: &Table<T>, at: Range<usize>) -> Result<()> {
-        if self.in_branch > 0 || known.has(name) {
-            return Ok(());
+    /// Notes a filter or test that does not exist. Whether that is an error depends on what is around it.
+    pub(super) fn check_name<T: Copy>(&mut self, what: &str, name: &str, known: &Table<T>, at: Range<usize>) {
+        if !known.has(name) {
+            let message = format!("there is no {what} named '{name}'{}", meant(name, known.names()));
+            let error = SyntaxError::new(message, at).meaning(closest(name, known.names()));
+            self.unknown.push(Unknown { error, is_soft: self.is_soft });
         }
-        Err(SyntaxError::new(format!("there is no {what} named '{name}'{}", meant(name, known.names())), at))
+    }
+
+    /// Makes the unknown names since a place soft: what they are in turned out to be a conditional expression.
+    pub(super) fn soften(&mut self, since: usize) {
+        self.unknown.iter_mut().skip(since).for_each(|unknown| unknown.is_soft = true);
+    }
+
+    /// Parses something that Jinja2 compiles strictly, or softly.
+    fn compiled<T>(&mut self, softly: bool, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let around = std::mem::replace(&mut self.is_soft, softly);
+        let parsed = parse(self);
+        self.is_soft = around;
+        parsed
     }
 
     pub(super) fn template(mut self) -> Result<Body<'s>> {
-        let (body, _) = self.body(&[], "template", 0..0)?;
+        let body = self.statements(&[])?.0;
+        match self.unknown.into_iter().find(|unknown| !unknown.is_soft) {
+            Some(unknown) => Err(unknown.error),
+            None => Ok(body),
+        }
+    }
+
+    /// The statements in the mode that recovers, and every error in the order of the text.
+    pub(super) fn recovered(mut self) -> (Body<'s>, Vec<SyntaxError>) {
+        let body = self.statements(&[]).map_or_else(
+            |error| {
+                self.note(error);
+                Vec::new()
+            },
+            |(body, _)| body,
+        );
+        let mut errors = self.recovery.map(|recovery| recovery.errors).unwrap_or_default();
+        errors.extend(self.unknown.into_iter().map(|unknown| unknown.error));
+        errors.sort_by_key(|error| error.span.start);
+        errors.dedup();
+        (body, errors)
+    }
+
+    /// The statements of a block, up to one of the tags that may end them.
+    fn body(&mut self, ends: &[&str], tag: Token<'s>) -> Result<(Body<'s>, &'s str)> {
+        self.open.push(tag);
+        let body = self.statements(ends)?;
+        self.open.pop();
         Ok(body)
     }
 
-    /// Statements up to one of the tags that may end them; consumes that tag's name, but not the rest of the tag.
-    fn body(&mut self, ends: &[&str], opened: &str, at: Range<usize>) -> Result<(Body<'s>, &'s str)> {
+    /// Statements up to one of `ends`; consumes that tag's name, but not the rest of the tag.
+    fn statements(&mut self, ends: &[&str]) -> Result<(Body<'s>, &'s str)> {
         let mut body = Vec::new();
         loop {
             let token = self.advance();
             let kind = match token.kind {
-                TokenKind::End if ends.is_empty() => return Ok((body, "")),
                 TokenKind::End => {
-                    let wanted = ends.join("' or '");
-                    return Err(SyntaxError::new(format!("'{opened}' is never closed: '{wanted}' is missing"), at));
+                    if let Some(error) = self.open.never_closed() {
+                        self.imply_end(error)?;
+                    }
+                    return Ok((body, ""));
                 }
                 TokenKind::Data => StatementKind::Text(token.text),
                 TokenKind::VariableBegin => {
-                    let value = self.tuple(true, &[])?;
-                    if self.current().kind != TokenKind::VariableEnd {
-                        return Err(self.unexpected("the end of the tag, '}}'"));
-                    }
+                    self.begin_tag(token);
+                    let value = self.head(Self::output, |rest| rest)?;
                     self.advance();
                     StatementKind::Output(value)
                 }
                 TokenKind::BlockBegin => {
+                    self.begin_tag(token);
                     let tag = self.current();
                     if tag.kind != TokenKind::Name {
-                        return Err(self.unexpected("the name of a tag"));
+                        let error = self.unexpected("the name of a tag");
+                        self.skip_tag(error)?;
+                        continue;
                     }
                     self.advance();
                     if ends.contains(&tag.text) {
                         return Ok((body, tag.text));
                     }
-                    let kind = self.nested(|parser| parser.statement(tag, ends))?;
-                    self.end_of_tag()?;
-                    kind
+                    match self.role_of_end(tag)? {
+                        EndRole::Plain => {}
+                        EndRole::OfOuter => return Ok((body, "")),
+                        EndRole::OfUnknown => {
+                            self.pass_tag();
+                            continue;
+                        }
+                    }
+                    match self.nested(|parser| parser.statement(tag, ends)) {
+                        Ok(kind) => {
+                            self.end_of_tag()?;
+                            kind
+                        }
+                        Err(error) => {
+                            self.skip_tag(error)?;
+                            continue;
+                        }
+                    }
                 }
                 _ => return Err(SyntaxError::new("unexpected token", token.span())),
             };
             body.push(Statement { kind, span: token.at..self.last_end });
         }
+    }
+
+    fn output(&mut self) -> Result<Expr<'s>> {
+        let value = self.tuple(true, &[])?;
+        let is_end = self.current().kind == TokenKind::VariableEnd;
+        if is_end { Ok(value) } else { Err(self.unexpected("the end of the tag, '}}'")) }
     }
 
     /// A tag and its body, up to the end of its closing tag, which is not consumed.
@@ -225,61 +326,31 @@ impl<'s> Parser<'s> {
             "set" => self.set(tag),
             "if" => self.condition(tag),
             "for" => self.for_loop(tag),
-            "macro" => {
-                let name = self.name()?;
-                self.expect("(")?;
-                let parameters = self.parameters()?;
-                let body = self.function_body("endmacro", tag)?;
-                Ok(StatementKind::Macro { name, parameters, body })
-            }
-            "call" => {
-                let parameters = if self.eat("(") { self.parameters()? } else { Vec::new() };
-                let call = self.expression()?;
-                if !matches!(call.kind, ExprKind::Call(..)) {
-                    return Err(SyntaxError::new("a call block needs a call", call.span));
-                }
-                let body = self.function_body("endcall", tag)?;
-                Ok(StatementKind::CallBlock { parameters, call, body })
-            }
+            "macro" => self.macro_block(tag),
+            "call" => self.call_block(tag),
             "generation" => Ok(StatementKind::Generation(self.function_body("endgeneration", tag)?)),
             "with" => self.with(tag),
-            "filter" => {
-                let filter = self.filter_chain()?;
-                let body = self.closed("endfilter", tag)?;
+            "filter" => self.compiled(false, |parser| {
+                let filter = parser.head(Self::filter_chain, |rest| rest)?;
+                let body = parser.closed("endfilter", tag)?;
                 Ok(StatementKind::FilterBlock { filter, body })
-            }
-            "autoescape" => {
-                let enabled = self.expression()?;
-                let body = self.closed("endautoescape", tag)?;
+            }),
+            "autoescape" => self.compiled(false, |parser| {
+                let enabled = parser.head(Self::expression, |rest| rest)?;
+                let body = parser.closed("endautoescape", tag)?;
                 Ok(StatementKind::AutoEscape { enabled, body })
-            }
-            "block" => {
-                let at = self.current().span();
-                let name = self.name()?;
-                if !self.blocks.insert(name) {
-                    return Err(SyntaxError::new(format!("two blocks are called '{name}'"), at));
-                }
-                let (mut scoped, mut required) = (false, false);
-                loop {
-                    if self.eat_name("scoped") {
-                        scoped = true;
-                    } else if self.eat_name("required") {
-                        required = true;
-                    } else {
-                        break;
-                    }
-                }
-                let body = self.function_body("endblock", tag)?;
-                self.eat_name(name);
-                Ok(StatementKind::Block { name, scoped, required, body })
-            }
+            }),
+            "block" => self.block(tag),
             "print" => {
                 let start = self.current().at;
-                let mut values = vec![self.expression()?];
-                while self.eat(",") {
-                    values.push(self.expression()?);
-                }
-                Ok(StatementKind::Output(Expr { kind: ExprKind::Concat(values), span: start..self.last_end }))
+                let values = |parser: &mut Self| {
+                    let mut values = vec![parser.expression()?];
+                    while parser.eat(",") {
+                        values.push(parser.expression()?);
+                    }
+                    Ok(Expr { kind: ExprKind::Concat(values), span: start..parser.last_end })
+                };
+                Ok(StatementKind::Output(self.head(values, |rest| rest)?))
             }
             "include" | "import" | "from" | "extends" => {
                 while !matches!(self.current().kind, TokenKind::BlockEnd | TokenKind::End) {
@@ -293,10 +364,15 @@ impl<'s> Parser<'s> {
             "break" => Ok(StatementKind::Break),
             "continue" => Ok(StatementKind::Continue),
             other => {
+                if let Some(error) = self.open.misplaced(tag) {
+                    return Err(error);
+                }
                 let known = TAGS.iter().chain(ends).copied();
                 // Other languages' names for `elif` are not typos.
                 let asked = if matches!(other, "elseif" | "elsif") && ends.contains(&"elif") { "elif" } else { other };
-                Err(SyntaxError::new(format!("unknown tag '{other}'{}", meant(asked, known)), tag.span()))
+                let meaning = closest(asked, known.clone());
+                let message = format!("unknown tag '{other}'{}", meant(asked, known));
+                Err(SyntaxError::new(message, tag.span()).meaning(meaning))
             }
         }
     }
@@ -304,91 +380,168 @@ impl<'s> Parser<'s> {
     /// A body with a single closing tag.
     fn closed(&mut self, end: &str, tag: Token<'s>) -> Result<Body<'s>> {
         self.end_of_tag()?;
-        self.body(&[end], tag.text, tag.span()).map(|(body, _)| body)
+        self.body(&[end], tag).map(|(body, _)| body)
     }
 
     /// A body that Jinja2 compiles to a function: it cannot break out of a loop around it.
     fn function_body(&mut self, end: &str, tag: Token<'s>) -> Result<Body<'s>> {
         let outer = std::mem::take(&mut self.in_loop);
-        let body = self.closed(end, tag);
+        let body = self.compiled(false, |parser| parser.closed(end, tag));
         self.in_loop = outer;
         body
     }
 
+    fn macro_block(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
+        self.compiled(false, |parser| {
+            let mut name = "";
+            let head = |parser: &mut Self| {
+                name = parser.name()?;
+                parser.expect("(")?;
+                parser.parameters()
+            };
+            let parameters = parser.head(head, |_| Vec::new())?;
+            let body = parser.function_body("endmacro", tag)?;
+            Ok(StatementKind::Macro { name, parameters, body })
+        })
+    }
+
+    fn call_block(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
+        let head = |parser: &mut Self| {
+            let parameters = if parser.eat("(") { parser.compiled(false, Self::parameters)? } else { Vec::new() };
+            let call = parser.expression()?;
+            if !matches!(call.kind, ExprKind::Call(..)) {
+                return Err(SyntaxError::new("a call block needs a call", call.span));
+            }
+            Ok((parameters, call))
+        };
+        let (parameters, call) = self.head(head, |rest| (Vec::new(), rest))?;
+        let body = self.function_body("endcall", tag)?;
+        Ok(StatementKind::CallBlock { parameters, call, body })
+    }
+
+    fn block(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
+        let at = self.current().span();
+        let mut name = "";
+        let (mut scoped, mut required) = (false, false);
+        let head = |parser: &mut Self| {
+            name = parser.name()?;
+            if !parser.blocks.insert(name) {
+                return Err(SyntaxError::new(format!("two blocks are called '{name}'"), at));
+            }
+            loop {
+                if parser.eat_name("scoped") {
+                    scoped = true;
+                } else if parser.eat_name("required") {
+                    required = true;
+                } else {
+                    return Ok(());
+                }
+            }
+        };
+        self.head(head, |_| ())?;
+        let body = self.function_body("endblock", tag)?;
+        self.eat_name(name);
+        Ok(StatementKind::Block { name, scoped, required, body })
+    }
+
     fn set(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
         let at = self.current().span();
-        let target = self.target(true, &[])?;
-        if self.loops > 0 {
-            check_loop(&target, at)?;
-        }
-        if self.eat("=") {
-            return Ok(StatementKind::Set(target, self.tuple(true, &[])?));
-        }
-        let filter = if self.eat("|") { Some(self.filter_chain()?) } else { None };
-        let body = self.closed("endset", tag)?;
-        Ok(StatementKind::SetBlock { target, filter, body })
+        let mut known = None;
+        let head = |parser: &mut Self| {
+            let target = parser.target(true, &[])?;
+            if parser.loops > 0 {
+                check_loop(&target, at)?;
+            }
+            if parser.eat("=") {
+                known = parser.recovery.is_some().then(|| target.clone());
+                return Ok(Assigned::Value(target, parser.tuple(true, &[])?));
+            }
+            let filter = if parser.eat("|") { Some(parser.compiled(false, Self::filter_chain)?) } else { None };
+            Ok(Assigned::Block(target, filter))
+        };
+        let assigned = self.head(head, Assigned::Broken)?;
+        Ok(match (assigned, known) {
+            (Assigned::Value(target, value), _) | (Assigned::Broken(value), Some(target)) => {
+                StatementKind::Set(target, value)
+            }
+            (Assigned::Broken(rest), None) => StatementKind::Output(rest),
+            (Assigned::Block(target, filter), _) => {
+                let body = self.compiled(false, |parser| parser.closed("endset", tag))?;
+                StatementKind::SetBlock { target, filter, body }
+            }
+        })
     }
 
     fn condition(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
-        let mut branches = Vec::new();
-        let mut otherwise = Vec::new();
-        loop {
-            let test = self.tuple(false, &[])?;
-            self.end_of_tag()?;
-            self.in_branch += 1;
-            let (body, end) = self.body(&["elif", "else", "endif"], tag.text, tag.span())?;
-            self.in_branch -= 1;
-            branches.push((test, body));
-            if branches.len() > MAX_BRANCHES {
-                return Err(SyntaxError::new("this condition has too many branches", tag.span()));
-            }
-            match end {
-                "elif" => self.add_level()?,
-                "else" => {
-                    self.in_branch += 1;
-                    otherwise = self.closed("endif", tag)?;
-                    self.in_branch -= 1;
-                    break;
+        self.compiled(true, |parser| {
+            let mut branches = Vec::new();
+            let mut otherwise = Vec::new();
+            loop {
+                let test = parser.head(|parser| parser.tuple(false, &[]), |rest| rest)?;
+                parser.end_of_tag()?;
+                let (body, end) = parser.body(&["elif", "else", "endif"], tag)?;
+                branches.push((test, body));
+                if branches.len() > MAX_BRANCHES {
+                    return Err(SyntaxError::new("this condition has too many branches", tag.span()));
                 }
-                _ => break,
+                match end {
+                    "elif" => parser.add_level()?,
+                    "else" => {
+                        otherwise = parser.closed("endif", tag)?;
+                        break;
+                    }
+                    _ => break,
+                }
             }
-        }
-        Ok(StatementKind::If { branches, otherwise })
+            Ok(StatementKind::If { branches, otherwise })
+        })
     }
 
     fn for_loop(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
         let at = self.current().span();
-        let target = self.target(false, &["in"])?;
-        check_loop(&target, at)?;
-        if !self.eat_name("in") {
-            return Err(self.unexpected("'in'"));
-        }
-        let over = self.tuple(false, &["recursive"])?;
-        let only = if self.eat_name("if") { Some(self.expression()?) } else { None };
-        let recursive = self.eat_name("recursive");
+        let mut target = Target::Tuple(Vec::new());
+        let head = |parser: &mut Self| {
+            target = parser.target(false, &["in"])?;
+            check_loop(&target, at)?;
+            if !parser.eat_name("in") {
+                return Err(parser.unexpected("'in'"));
+            }
+            let over = parser.tuple(false, &["recursive"])?;
+            let only = if parser.eat_name("if") { Some(parser.compiled(false, Self::expression)?) } else { None };
+            Ok((over, only, parser.eat_name("recursive")))
+        };
+        let (over, only, recursive) = self.head(head, |rest| (rest, None, false))?;
         self.end_of_tag()?;
         self.loops += 1;
         let outer = std::mem::replace(&mut self.in_loop, true);
-        let (body, end) = self.body(&["else", "endfor"], tag.text, tag.span())?;
-        // Jinja2 compiles a recursive loop to a function.
-        self.in_loop = outer && !recursive;
-        let otherwise = if end == "else" { self.closed("endfor", tag)? } else { Vec::new() };
+        let bodies = self.compiled(false, |parser| {
+            let (body, end) = parser.body(&["else", "endfor"], tag)?;
+            // Jinja2 compiles a recursive loop to a function.
+            parser.in_loop = outer && !recursive;
+            let otherwise = if end == "else" { parser.closed("endfor", tag)? } else { Vec::new() };
+            Ok((body, otherwise))
+        });
         self.in_loop = outer;
         self.loops -= 1;
+        let (body, otherwise) = bodies?;
         Ok(StatementKind::For { target, over, only, recursive, body, otherwise })
     }
 
     fn with(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
         let mut bindings = Vec::new();
-        while self.current().kind != TokenKind::BlockEnd {
-            if !bindings.is_empty() {
-                self.expect(",")?;
+        let head = |parser: &mut Self| {
+            while parser.current().kind != TokenKind::BlockEnd {
+                if !bindings.is_empty() {
+                    parser.expect(",")?;
+                }
+                let target = parser.target(false, &[])?;
+                parser.expect("=")?;
+                bindings.push((target, parser.expression()?));
             }
-            let target = self.target(false, &[])?;
-            self.expect("=")?;
-            bindings.push((target, self.expression()?));
-        }
-        let body = self.closed("endwith", tag)?;
+            Ok(())
+        };
+        self.head(head, |_| ())?;
+        let body = self.compiled(false, |parser| parser.closed("endwith", tag))?;
         Ok(StatementKind::With { bindings, body })
     }
 

@@ -1,0 +1,588 @@
+//! Finds keys and variables that a template probably misspells: one edit away from what transformers passes.
+//!
+//! Messages may have keys of their own, so this is a suspicion and never an error. It follows values from `messages` and
+//! `tools` through assignments, loops and macros. A value that it cannot follow may have any key.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::misspelt_marker::typo;
+use super::survey::Survey;
+use super::syntax;
+use super::syntax::tree::{Argument, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target};
+use backchat_core::diagnostic::one_edit_from;
+
+/// A key or a variable that is probably misspelt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misspelt {
+    /// The name as it is written.
+    pub name: String,
+    /// The name that was probably meant.
+    pub meant: &'static str,
+    /// The object whose key it is, or [`A_ROLE`], in words; `None` for a variable.
+    pub of: Option<&'static str>,
+    /// The bytes of the expression in the normalized source.
+    pub span: Range<usize>,
+}
+
+/// The variables that transformers passes to every template.
+const VARIABLES: [&str; 6] = ["messages", "tools", "documents", "add_generation_prompt", "bos_token", "eos_token"];
+
+/// The roles that clients send. Others of your own are legal.
+const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
+
+/// A role that is compared with a name, in words.
+pub const A_ROLE: &str = "a role";
+
+/// Jinja's `loop`, in words.
+pub const A_LOOP: &str = "a loop";
+
+/// The names that a normalized source probably misspells, in its order; none if it does not parse.
+pub fn misspelt(source: &str) -> Vec<Misspelt> {
+    let Ok(body) = syntax::parse(source) else { return Vec::new() };
+    let survey = Survey::new(&body);
+    let mut walk = Walk { unbound: survey.variables.iter().copied().collect(), ..Walk::default() };
+    // A macro's parameters are what any call passes, and calls may be anywhere.
+    for _ in 0..PASSES {
+        walk.found.clear();
+        walk.scopes = vec![HashMap::new()];
+        walk.body(&body);
+    }
+    walk.found.retain(|found| found.of.is_some() || !walk.bound.contains(&found.name.as_str()));
+    walk.found.sort_by_key(|found| (found.span.start, found.span.end));
+    walk.found.dedup();
+    walk.found.truncate(MOST);
+    walk.found
+}
+
+/// How many are reported of one template.
+const MOST: usize = 100;
+
+/// How often the tree is walked: macros that call macros need more than two.
+const PASSES: usize = 3;
+
+/// What a value may be, as a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Shapes(u16);
+
+/// One thing that a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Messages,
+    Message,
+    Content,
+    Part,
+    Calls,
+    Call,
+    Function,
+    Tools,
+    Tool,
+    Definition,
+    Schema,
+    Properties,
+    /// The pairs of the properties of a schema.
+    Pairs,
+    /// The role of a message.
+    Role,
+    /// What Jinja calls `loop`.
+    Loop,
+    /// A value that was not followed, which may have any key.
+    Other,
+}
+
+impl Shape {
+    const ALL: [Self; 16] = [
+        Self::Messages,
+        Self::Message,
+        Self::Content,
+        Self::Part,
+        Self::Calls,
+        Self::Call,
+        Self::Function,
+        Self::Tools,
+        Self::Tool,
+        Self::Definition,
+        Self::Schema,
+        Self::Properties,
+        Self::Pairs,
+        Self::Role,
+        Self::Loop,
+        Self::Other,
+    ];
+
+    /// Its name in messages, and the keys that it has with every client; `None` if it has no keys.
+    fn keys(self) -> Option<(&'static str, &'static [&'static str])> {
+        Some(match self {
+            Self::Message => (
+                "a message",
+                &[
+                    "role",
+                    "content",
+                    "tool_calls",
+                    "tool_call_id",
+                    "name",
+                    "reasoning_content",
+                    "reasoning",
+                    "thinking",
+                    "function_call",
+                ],
+            ),
+            Self::Part => ("a part of content", &["type", "text", "image", "image_url", "video", "audio"]),
+            Self::Call => ("a call", &["id", "type", "function", "name", "arguments"]),
+            Self::Function => ("the function of a call", &["name", "arguments"]),
+            Self::Tool => ("a tool", &["type", "function", "name", "description", "parameters"]),
+            Self::Definition => ("the function of a tool", &["name", "description", "parameters", "strict"]),
+            Self::Schema => (
+                "the schema of a tool",
+                &["type", "properties", "required", "description", "enum", "items", "additionalProperties", "default"],
+            ),
+            Self::Loop => (
+                A_LOOP,
+                &[
+                    "index",
+                    "index0",
+                    "revindex",
+                    "revindex0",
+                    "first",
+                    "last",
+                    "length",
+                    "depth",
+                    "depth0",
+                    "previtem",
+                    "nextitem",
+                    "cycle",
+                    "changed",
+                ],
+            ),
+            _ => return None,
+        })
+    }
+
+    /// The value under a key.
+    fn under(self, key: &str) -> Self {
+        match (self, key) {
+            (Self::Message, "role") => Self::Role,
+            (Self::Message, "content") => Self::Content,
+            (Self::Message, "tool_calls") => Self::Calls,
+            (Self::Message, "function_call") | (Self::Call, "function") => Self::Function,
+            (Self::Tool, "function") => Self::Definition,
+            (Self::Tool | Self::Definition, "parameters") | (Self::Schema, "items") | (Self::Properties, _) => {
+                Self::Schema
+            }
+            (Self::Schema, "properties") => Self::Properties,
+            _ => Self::Other,
+        }
+    }
+
+    /// An item of a list.
+    fn item(self) -> Self {
+        match self {
+            Self::Messages => Self::Message,
+            Self::Content => Self::Part,
+            Self::Calls => Self::Call,
+            Self::Tools => Self::Tool,
+            Self::Properties => Self::Schema,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Shapes {
+    const NONE: Self = Self(0);
+    const OTHER: Self = Self(1 << Shape::Other as u16);
+
+    fn of(shape: Shape) -> Self {
+        Self(1 << shape as u16)
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn iter(self) -> impl Iterator<Item = Shape> {
+        Shape::ALL.into_iter().filter(move |shape| self.0 & (1 << *shape as u16) != 0)
+    }
+
+    fn map(self, change: impl Fn(Shape) -> Shape) -> Self {
+        self.iter().fold(Self::NONE, |all, shape| all.or(Self::of(change(shape))))
+    }
+
+    /// The key that was probably meant, and whose it is. All of the shapes are known, and none of them has the key.
+    fn meant(self, key: &str) -> Option<(&'static str, &'static str)> {
+        if self.0 & Self::OTHER.0 != 0 {
+            return None;
+        }
+        let with_keys = || self.iter().filter_map(Shape::keys);
+        if with_keys().any(|(_, keys)| keys.contains(&key)) {
+            return None;
+        }
+        let near = |keys: &[&'static str]| {
+            one_edit_from(key, keys.iter().copied())
+                .or_else(|| keys.iter().copied().find(|name| lacks_letter(key, name)))
+        };
+        with_keys().find_map(|(of, keys)| Some((of, near(keys)?)))
+    }
+}
+
+/// Whether a short name lacks a letter, as `rol` does.
+fn lacks_letter(written: &str, name: &str) -> bool {
+    written.len() < name.len() && typo(written, name).is_some()
+}
+
+/// A walk over the tree that knows what each name may be.
+#[derive(Default)]
+struct Walk<'s> {
+    scopes: Vec<HashMap<&'s str, Shapes>>,
+    /// What calls pass to the parameters of each macro, by position and by name.
+    passed: HashMap<&'s str, Passed<'s>>,
+    unbound: HashSet<&'s str>,
+    /// The names that some statement binds.
+    bound: HashSet<&'s str>,
+    found: Vec<Misspelt>,
+}
+
+#[derive(Default)]
+struct Passed<'s> {
+    positional: Vec<Shapes>,
+    named: HashMap<&'s str, Shapes>,
+}
+
+impl<'s> Walk<'s> {
+    fn bind(&mut self, target: &Target<'s>, shapes: Shapes) {
+        let names = target.names();
+        self.bound.extend(&names);
+        for (index, name) in names.iter().enumerate() {
+            let shapes = match target {
+                Target::Name(_) => shapes,
+                // A pair of a name and a schema.
+                _ if index == 1 => shapes.map(|shape| if shape == Shape::Pairs { Shape::Schema } else { Shape::Other }),
+                _ => Shapes::OTHER,
+            };
+            if let Some(scope) = self.scopes.last_mut() {
+                let known = scope.entry(name).or_default();
+                *known = known.or(shapes);
+            }
+        }
+    }
+
+    fn scoped(&mut self, visit: impl FnOnce(&mut Self)) {
+        self.scopes.push(HashMap::new());
+        visit(self);
+        self.scopes.pop();
+    }
+
+    fn body(&mut self, body: &Body<'s>) {
+        for statement in body {
+            self.statement(&statement.kind);
+        }
+    }
+
+    fn statement(&mut self, statement: &StatementKind<'s>) {
+        match statement {
+            StatementKind::Text(_) | StatementKind::Load(_) | StatementKind::Break | StatementKind::Continue => {}
+            StatementKind::Output(value) => {
+                self.expression(value);
+            }
+            StatementKind::Set(target, value) => {
+                let shapes = self.expression(value);
+                self.bind(target, shapes);
+            }
+            StatementKind::SetBlock { target, filter, body } => {
+                self.scoped(|walk| walk.body(body));
+                if let Some(filter) = filter {
+                    self.expression(filter);
+                }
+                self.bind(target, Shapes::OTHER);
+            }
+            StatementKind::If { branches, otherwise } => {
+                for (test, body) in branches {
+                    self.expression(test);
+                    self.body(body);
+                }
+                self.body(otherwise);
+            }
+            StatementKind::For { target, over, only, body, otherwise, .. } => {
+                let items = self.expression(over).map(|shape| if shape == Shape::Pairs { shape } else { shape.item() });
+                self.scoped(|walk| {
+                    walk.bind(&Target::Name("loop"), Shapes::of(Shape::Loop));
+                    walk.bind(target, items);
+                    if let Some(only) = only {
+                        walk.expression(only);
+                    }
+                    walk.body(body);
+                });
+                self.scoped(|walk| walk.body(otherwise));
+            }
+            StatementKind::Macro { name, parameters, body } => self.function(Some(name), parameters, body),
+            StatementKind::CallBlock { parameters, call, body } => {
+                self.expression(call);
+                self.function(None, parameters, body);
+            }
+            StatementKind::Generation(body) | StatementKind::Block { body, .. } => self.scoped(|walk| walk.body(body)),
+            StatementKind::With { bindings, body } => {
+                let values: Vec<Shapes> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
+                self.scoped(|walk| {
+                    bindings.iter().zip(values).for_each(|((target, _), shapes)| walk.bind(target, shapes));
+                    walk.body(body);
+                });
+            }
+            StatementKind::FilterBlock { filter: head, body } | StatementKind::AutoEscape { enabled: head, body } => {
+                self.expression(head);
+                self.scoped(|walk| walk.body(body));
+            }
+        }
+    }
+
+    fn function(&mut self, name: Option<&'s str>, parameters: &Parameters<'s>, body: &Body<'s>) {
+        self.bound.extend(name);
+        self.scoped(|walk| {
+            for (index, (parameter, default)) in parameters.iter().enumerate() {
+                let default = default.as_ref().map_or(Shapes::NONE, |default| walk.expression(default));
+                let passed = name.and_then(|name| walk.passed.get(name));
+                let of_calls = passed.map(|passed| {
+                    let positional = passed.positional.get(index).copied().unwrap_or_default();
+                    positional.or(passed.named.get(parameter).copied().unwrap_or_default())
+                });
+                walk.bind(&Target::Name(parameter), default.or(of_calls.unwrap_or(Shapes::OTHER)));
+            }
+            walk.body(body);
+        });
+    }
+
+    /// Visits an expression; returns what its value may be.
+    fn expression(&mut self, expression: &Expr<'s>) -> Shapes {
+        match &expression.kind {
+            ExprKind::Name(name) => self.name(name, &expression.span),
+            ExprKind::Literal(_) => Shapes::NONE,
+            // What is there instead of a value that is absent.
+            ExprKind::List(items) if items.is_empty() => Shapes::NONE,
+            ExprKind::Dict(entries) if entries.is_empty() => Shapes::NONE,
+            ExprKind::Attribute(of, key) => {
+                let of = self.expression(of);
+                self.look_up(of, key, &expression.span)
+            }
+            ExprKind::Item(of, key) => {
+                let of = self.expression(of);
+                match &key.kind {
+                    ExprKind::Literal(Literal::Str(key)) => self.look_up(of, key, &expression.span),
+                    _ => {
+                        self.expression(key);
+                        of.map(Shape::item)
+                    }
+                }
+            }
+            ExprKind::Slice(of, bounds) => {
+                for bound in bounds.iter().flatten() {
+                    self.expression(bound);
+                }
+                self.expression(of)
+            }
+            ExprKind::Compare(first, rest) => {
+                self.compare(first, rest);
+                Shapes::NONE
+            }
+            ExprKind::Binary(_, operands) => {
+                let left = self.expression(&operands.0);
+                left.or(self.expression(&operands.1))
+            }
+            ExprKind::Condition { test, then, otherwise } => {
+                self.expression(test);
+                let then = self.expression(then);
+                otherwise.iter().fold(then, |all, otherwise| all.or(self.expression(otherwise)))
+            }
+            ExprKind::Call(callee, arguments) => self.call(callee, arguments),
+            ExprKind::Filter(of, name, arguments) => self.filter(of.as_deref(), name, arguments),
+            _ => {
+                expression.children(&mut |child| {
+                    self.expression(child);
+                });
+                Shapes::OTHER
+            }
+        }
+    }
+
+    fn name(&mut self, name: &'s str, span: &Range<usize>) -> Shapes {
+        if let Some(shapes) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
+            return *shapes;
+        }
+        if self.unbound.contains(name)
+            && let Some(meant) = one_edit_from(name, VARIABLES)
+        {
+            self.found.push(Misspelt { name: name.to_owned(), meant, of: None, span: span.clone() });
+        }
+        match name {
+            "messages" => Shapes::of(Shape::Messages),
+            "tools" => Shapes::of(Shape::Tools),
+            _ => Shapes::OTHER,
+        }
+    }
+
+    fn look_up(&mut self, of: Shapes, key: &str, span: &Range<usize>) -> Shapes {
+        if let Some((of, meant)) = of.meant(key) {
+            self.found.push(Misspelt { name: key.to_owned(), meant, of: Some(of), span: span.clone() });
+        }
+        of.map(|shape| shape.under(key))
+    }
+
+    /// `'key' in object` looks a key up, too; a role is compared with names of roles.
+    fn compare(&mut self, first: &Expr<'s>, rest: &[(CompareOp, Expr<'s>)]) {
+        let left = self.expression(first);
+        for (operator, right) in rest {
+            let of = self.expression(right);
+            match (operator, &right.kind) {
+                (CompareOp::Eq | CompareOp::Ne, _) => {
+                    self.name_of_role(left, right);
+                    self.name_of_role(of, first);
+                }
+                (CompareOp::In | CompareOp::NotIn, ExprKind::List(names) | ExprKind::Tuple(names)) => {
+                    names.iter().for_each(|name| self.name_of_role(left, name));
+                }
+                _ => {}
+            }
+            if let (CompareOp::In | CompareOp::NotIn, ExprKind::Literal(Literal::Str(key))) = (operator, &first.kind) {
+                self.look_up(of, key, &(first.span.start..right.span.end));
+            }
+        }
+    }
+
+    /// Looks at what a value is compared with, if the value is a role.
+    fn name_of_role(&mut self, of: Shapes, compared: &Expr<'s>) {
+        let ExprKind::Literal(Literal::Str(name)) = &compared.kind else { return };
+        if of != Shapes::of(Shape::Role) || ROLES.contains(&name.as_str()) {
+            return;
+        }
+        if let Some(meant) = ROLES.into_iter().find(|role| typo(name, role).is_some()) {
+            self.found.push(Misspelt { name: name.clone(), meant, of: Some(A_ROLE), span: compared.span.clone() });
+        }
+    }
+
+    fn call(&mut self, callee: &Expr<'s>, arguments: &[Argument<'s>]) -> Shapes {
+        let values: Vec<Shapes> = arguments.iter().map(|argument| self.expression(argument.value())).collect();
+        match &callee.kind {
+            // A method is not a key.
+            ExprKind::Attribute(of, method) => {
+                let span = of.span.start..callee.span.end;
+                let of = self.expression(of);
+                match (*method, arguments.first().map(|argument| &argument.value().kind)) {
+                    ("get", Some(ExprKind::Literal(Literal::Str(key)))) => self.look_up(of, key, &span),
+                    ("items", None) => pairs(of),
+                    _ => Shapes::OTHER,
+                }
+            }
+            ExprKind::Name(name) => {
+                self.pass(name, arguments, &values);
+                Shapes::OTHER
+            }
+            _ => {
+                self.expression(callee);
+                Shapes::OTHER
+            }
+        }
+    }
+
+    fn pass(&mut self, name: &'s str, arguments: &[Argument<'s>], values: &[Shapes]) {
+        let passed = self.passed.entry(name).or_default();
+        for (index, (argument, shapes)) in arguments.iter().zip(values).enumerate() {
+            let known = match argument {
+                Argument::Keyword(name, _) => passed.named.entry(name).or_default(),
+                _ => {
+                    if passed.positional.len() <= index {
+                        passed.positional.resize(index + 1, Shapes::NONE);
+                    }
+                    let Some(known) = passed.positional.get_mut(index) else { continue };
+                    known
+                }
+            };
+            *known = known.or(*shapes);
+        }
+    }
+
+    fn filter(&mut self, of: Option<&Expr<'s>>, name: &str, arguments: &[Argument<'s>]) -> Shapes {
+        let Some(of) = of else { return Shapes::OTHER };
+        let span = of.span.clone();
+        let of = self.expression(of);
+        let values: Vec<Shapes> = arguments.iter().map(|argument| self.expression(argument.value())).collect();
+        match (name, arguments.first().map(|argument| &argument.value().kind)) {
+            ("selectattr" | "rejectattr", Some(ExprKind::Literal(Literal::Str(key)))) => {
+                self.look_up(of.map(Shape::item), key, &span);
+                of
+            }
+            ("default" | "d", _) => values.first().map_or(of, |otherwise| of.or(*otherwise)),
+            ("list" | "reverse" | "select" | "reject" | "sort" | "unique", _) => of,
+            ("first" | "last" | "random", _) => of.map(Shape::item),
+            ("items" | "dictsort", None) => pairs(of),
+            _ => Shapes::OTHER,
+        }
+    }
+}
+
+fn pairs(of: Shapes) -> Shapes {
+    of.map(|shape| if shape == Shape::Properties { Shape::Pairs } else { Shape::Other })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::misspelt;
+
+    /// What is found, as `name -> meant of whom`.
+    fn found(source: &str) -> Vec<String> {
+        let found = misspelt(source).into_iter();
+        found
+            .map(|found| format!("{} -> {} of {}", found.name, found.meant, found.of.unwrap_or("the context")))
+            .collect()
+    }
+
+    #[test]
+    fn near_misses_are_found_wherever_the_object_came_from() {
+        let message = "{% for m in messages %}";
+        let calls = "{% for m in messages %}{% for c in m.tool_calls or [] %}";
+        for (source, wanted) in [
+            (format!("{message}{{{{ m.reasoning_contnet }}}}"), "reasoning_contnet -> reasoning_content of a message"),
+            (format!("{message}{{{{ m['contnet'] }}}}"), "contnet -> content of a message"),
+            (format!("{message}{{{{ m.get('rol') }}}}"), "rol -> role of a message"),
+            (format!("{message}{{% if m.rol == 'user' %}}{{% endif %}}"), "rol -> role of a message"),
+            (format!("{message}{{% if m.role == 'asistant' %}}{{% endif %}}"), "asistant -> assistant of a role"),
+            (format!("{message}{{% if m.role in ['user', 'tol'] %}}{{% endif %}}"), "tol -> tool of a role"),
+            (format!("{message}{{% set r = m['role'] %}}{{% if 'uesr' != r %}}{{% endif %}}"), "uesr -> user of a role"),
+            (format!("{message}{{% if loop.lst or loop.fisrt %}}{{% endif %}}"), "lst -> last of a loop, fisrt -> first of a loop"),
+            (format!("{message}{{{{ m.get('tool_cals', []) }}}}"), "tool_cals -> tool_calls of a message"),
+            (format!("{message}{{% if 'tool_cals' in m %}}{{% endif %}}"), "tool_cals -> tool_calls of a message"),
+            (format!("{calls}{{{{ c.function.argument }}}}"), "argument -> arguments of the function of a call"),
+            (format!("{calls}{{% set c = c.function %}}{{{{ c.nmae }}}}"), "nmae -> name of a call"),
+            ("{% set ms = messages[1:] %}{{ ms[0].contnet }}".to_owned(), "contnet -> content of a message"),
+            ("{{ (messages | last).contnet }}".to_owned(), "contnet -> content of a message"),
+            ("{{ messages | selectattr('rolle', 'equalto', 'user') | list }}".to_owned(), "rolle -> role of a message"),
+            (
+                "{% macro f(x) %}{{ x.contnet }}{% endmacro %}{% for m in messages %}{{ f(m) }}{% endfor %}".to_owned(),
+                "contnet -> content of a message",
+            ),
+            ("{% for t in tools %}{{ t.function.paramters }}{% endfor %}".to_owned(), "paramters -> parameters of the function of a tool"),
+            (
+                "{% for t in tools %}{% for n, p in t.function.parameters.properties.items() %}{{ p.desciption }}{% endfor %}\
+                 {% endfor %}"
+                    .to_owned(),
+                "desciption -> description of the schema of a tool",
+            ),
+            ("{% if add_generation_promt %}{% endif %}".to_owned(), "add_generation_promt -> add_generation_prompt of the context"),
+        ] {
+            let closed = source.clone() + &"{% endfor %}".repeat(source.matches("{% for ").count() - source.matches("endfor").count());
+            assert_eq!(found(&closed).join(", "), wanted, "{source}");
+        }
+    }
+
+    #[test]
+    fn keys_of_their_own_and_values_that_were_not_followed_are_left_alone() {
+        for source in [
+            "{% for m in messages %}{{ m.tool_plan }}{{ m.citations }}{{ m.thoughts }}{{ m.content.strip() }}{% endfor %}",
+            "{% for m in messages %}{% if m.role in ['tools', 'model', 'users'] or m.content == 'tol' %}{% endif %}{% endfor %}",
+            "{% for m in messages %}{% if loop.index0 == loop.length %}{% endif %}{% endfor %}{% set loop = x %}{{ loop.lst }}",
+            "{% set ns = namespace(contnet='') %}{{ ns.contnet }}",
+            "{% for m in history %}{{ m.contnet }}{% endfor %}",
+            "{% for m in messages %}{% set x = f(m) %}{{ x.contnet }}{% endfor %}",
+            "{% for m in messages %}{% for k, v in m.tool_calls[0].function.arguments.items() %}{{ v.nmae }}{% endfor %}{% endfor %}",
+            "{% set message = messages[0] %}{{ message.content }}{% set tool = tools[0] %}{{ tool.name }}",
+        ] {
+            assert!(found(source).is_empty(), "{source}: {:?}", found(source));
+        }
+    }
+}
