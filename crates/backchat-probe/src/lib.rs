@@ -3,6 +3,8 @@
 
 pub mod bridge;
 pub mod chats;
+pub mod coverage;
 pub mod diff;
 pub mod doctor;
+pub mod mending;
 pub mod probe;

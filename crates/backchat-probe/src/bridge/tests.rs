@@ -4,39 +4,13 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::chats::byte_level;
 use backchat_core::json;
 
 const MARKERS: [&str; 8] = ["<user>", "<model>", "<tool>", "<end>", "<return>", "<call>", "</call>", "<think>"];
-const FIRST_MARKER: u32 = 256;
 
-/// A byte-level tokenizer with a token for each byte and each marker.
 fn tokenizer() -> Tokenizer {
-    let disguised = |byte: u8| match byte {
-        33..=126 | 161..=172 | 174..=255 => char::from(byte),
-        _ => {
-            let hidden = |byte: &u8| !matches!(byte, 33..=126 | 161..=172 | 174..=255);
-            let place = (0..byte).filter(hidden).count();
-            char::from_u32(256 + u32::try_from(place).unwrap()).unwrap()
-        }
-    };
-    let vocab: Object = (0..=255u8).map(|byte| (disguised(byte).to_string(), i64::from(byte).into())).collect();
-    let added = MARKERS.iter().zip(FIRST_MARKER..).map(|(marker, id)| {
-        let entries = ["single_word", "lstrip", "rstrip", "normalized"].map(|key| (key.to_owned(), false.into()));
-        let mut token: Object = entries.into_iter().collect();
-        token.insert("id".to_owned(), i64::from(id).into());
-        token.insert("content".to_owned(), (*marker).into());
-        token.insert("special".to_owned(), true.into());
-        Value::Object(token)
-    });
-    let bytes = r#"{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false, "trim_offsets": false}"#;
-    let json = format!(
-        r#"{{"version": "1.0", "truncation": null, "padding": null, "normalizer": null, "post_processor": null,
-            "added_tokens": {}, "decoder": {bytes}, "pre_tokenizer": {bytes},
-            "model": {{"type": "BPE", "vocab": {}, "merges": []}}}}"#,
-        Value::List(added.collect()),
-        Value::Object(vocab)
-    );
-    Tokenizer::load(&json).unwrap()
+    byte_level::tokenizer(&MARKERS.map(|marker| (marker, true)))
 }
 
 /// Keeps reasoning in the last turn only, and ends turns in history with another marker than the last one.
@@ -142,7 +116,7 @@ fn appended_ids_continue_the_sample() {
 fn unproved_continuations_are_refused() {
     let yes = ids("Yes.<end>");
     let cut = [ids("Yes "), vec![0xF0, 0x9F]].concat();
-    let tool = FIRST_MARKER + 2;
+    let tool = byte_level::FIRST_ADDED + 2;
     for (chat, prompt, sampled, new, stop_ids, kind) in [
         (CHAT, PROMPT, &yes, "[]", &[][..], Refusal::NoMessages),
         (CHAT, PROMPT, &yes, r#"[{"role": "assistant", "content": "No."}]"#, &[], Refusal::AssistantMessage),
@@ -150,7 +124,7 @@ fn unproved_continuations_are_refused() {
         (CHAT, PROMPT, &ids("<think>Hm"), USER, &[], Refusal::Unfinished),
         (CHAT, PROMPT, &ids(r#"<call>{"name": "f", "arg"#), RESULT, &[], Refusal::Unfinished),
         (CHAT, PROMPT, &cut, USER, &[], Refusal::IncompleteCharacter),
-        (CHAT, PROMPT, &ids("Yes.<end>More"), USER, &[FIRST_MARKER + 3], Refusal::AfterStop),
+        (CHAT, PROMPT, &ids("Yes.<end>More"), USER, &[byte_level::FIRST_ADDED + 3], Refusal::AfterStop),
         (CHAT, PROMPT, &ids("Yes.<return>More"), USER, &[], Refusal::AfterStop),
         (CHAT, PROMPT, &ids("<call>nothing</call><end>"), RESULT, &[], Refusal::Unparsed),
         (CHAT, PROMPT, &yes, r#"[{"role": "other", "content": "x"}]"#, &[], Refusal::TemplateError),

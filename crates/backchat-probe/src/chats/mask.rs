@@ -6,7 +6,7 @@ use super::needles::{Hit, MessagePart, Text, align, substitute};
 use crate::probe::marks::Segmentation;
 use crate::probe::needle::{self, Needles};
 use crate::probe::{Answer, Call, Message, Renderer, RequestShape, call_with, role_of, said};
-use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat_chat::{ChatTemplate, RenderError, RenderOptions, charge};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::{common_end, common_start, slice};
 
@@ -79,6 +79,9 @@ pub struct Masked {
 /// How many rewritten texts are located one by one before all texts are.
 const MOST_KEPT: usize = 12;
 
+/// What it costs to find the turns in a byte of a render, in steps of the evaluator.
+const STEPS_PER_BYTE: usize = 4;
+
 /// Renders a conversation and finds the assistant's text.
 ///
 /// A span begins where the generation prompt of its turn ends and ends with the marker that ends the turn. It costs one
@@ -90,6 +93,7 @@ pub fn mask(template: &ChatTemplate, context: &Object, options: &RenderOptions) 
 /// [`mask`] with a renderer that many conversations share.
 pub(crate) fn mask_with(renderer: &Renderer<'_>, context: &Object) -> Result<Masked, RenderError> {
     let rendered = Rc::unwrap_or_clone(renderer.render(context).map_err(Rc::unwrap_or_clone)?);
+    charge(STEPS_PER_BYTE * rendered.text.len());
     // Without messages the assistant wrote nothing.
     let messages = context.get("messages").and_then(Value::as_list).map_or(&[][..], |messages| messages);
     let mut work = Work::new(renderer, context, &rendered.text, messages);
@@ -434,6 +438,11 @@ impl<'w> Work<'w> {
         }
         for header in [&self.header, &self.result_header].into_iter().flatten() {
             stop = without_header(stop, header);
+        }
+        // Headers that begin alike look like a part of the stop, but nothing is written after the token that ends a turn.
+        let eos = self.context.get("eos_token").and_then(Value::as_str).filter(|eos| !eos.is_empty());
+        if let Some(end) = eos.and_then(|eos| Some(stop.find(eos)? + eos.len())) {
+            stop = slice(stop, ..end);
         }
         stop.trim_end().len()
     }

@@ -1,12 +1,16 @@
-//! Rendered chats: which characters the assistant wrote, and parsing a render back into its messages.
+//! Rendered chats: who wrote which characters, their ids, and parsing a render back into its messages.
 
 mod assemble;
+mod authors;
+#[cfg(test)]
+pub(crate) mod byte_level;
 mod chat;
 mod definitions;
 mod frames;
 mod generation;
 mod mask;
 mod needles;
+mod sanitized;
 mod script;
 #[cfg(test)]
 mod tests;
@@ -20,10 +24,12 @@ use backchat_core::json::Object;
 
 use crate::probe::Prober;
 
+pub use authors::{Author, authors};
 pub use chat::{Ambiguity, Chat, NotRendered, Offset};
 pub use generation::{NotPatched, Patched, add_generation_blocks, check_generation_blocks};
 pub(crate) use mask::mask_with;
 pub use mask::{Masked, Part, PartSpan, mask};
+pub use sanitized::{Sanitized, Sanitizer};
 pub use token_mask::{MaskPart, MaskRule, NotTheRender, TokenMask};
 pub use unrender::{Unrenderer, unrender};
 

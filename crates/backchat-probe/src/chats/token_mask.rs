@@ -28,10 +28,10 @@ pub enum MaskPart {
 /// Which tokens a span of characters takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MaskRule {
-    /// Those with a character in the span.
+    /// Those that overlap with the span, as in transformers since 5.24.
     #[default]
     Overlap,
-    /// Those that transformers takes: from the token of the span's first character to the first one of its last.
+    /// Those that transformers took before: from the token of the span's first character to the first one of its last.
     Reference,
 }
 
@@ -166,17 +166,17 @@ fn without_trailing_space(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, u
     kept.collect()
 }
 
-/// Whether each token has a character in a span.
+/// Whether each token overlaps with a span. One without characters does if the span has some on either side of it.
 fn overlapping(spans: &[(usize, usize)], offsets: &[(usize, usize)]) -> Vec<bool> {
     let is_in = |&(start, end): &(usize, usize)| {
         let next = spans.partition_point(|(_, span_end)| *span_end <= start);
-        start < end && spans.get(next).is_some_and(|(span_start, _)| *span_start < end)
+        spans.get(next).is_some_and(|(span_start, _)| *span_start < end)
     };
     offsets.iter().map(is_in).collect()
 }
 
-/// Whether transformers marks each token. If a character is on several tokens, it uses the first; it stops at a span
-/// whose first character has no token.
+/// Whether transformers before 5.24 marks each token. If a character is on several tokens, it uses the first; it stops at a
+/// span whose first character has no token.
 fn reference(spans: &[(usize, usize)], offsets: &[(usize, usize)]) -> Vec<bool> {
     // The first token of each character.
     let mut first_of = vec![None; offsets.iter().map(|(_, end)| *end).max().unwrap_or(0)];
@@ -213,6 +213,13 @@ mod tests {
             assert_eq!(bits(overlapping(&spans, &offsets)), overlap, "{spans:?}");
             assert_eq!(bits(reference(&spans, &offsets)), taken, "{spans:?}");
         }
+    }
+
+    #[test]
+    fn a_token_without_characters_overlaps_with_the_span_around_it() {
+        let offsets = [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 3)];
+        assert_eq!(overlapping(&[(0, 2)], &offsets), [false, true, true, true, false, false]);
+        assert_eq!(overlapping(&[(0, 1), (1, 2)], &offsets), [false, true, false, true, false, false]);
     }
 
     #[test]

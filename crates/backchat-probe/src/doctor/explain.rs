@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::explain_agents::{section, write_exhibit};
 use super::{Exhibit, Fact, Options, Report, examine, traps};
 use crate::probe::{context, needle};
 use backchat_chat::{ChatTemplate, RenderOptions};
@@ -87,6 +88,7 @@ pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file
             }
         }
     }
+    out += &section(&report.agents);
     let rest = report.facts.iter().filter(|fact| {
         !matches!(fact.value.as_str(), Some("dropped" | "printed" | "refused" | "escaped" | "rendered"))
     });
@@ -109,14 +111,8 @@ pub fn explain(fact: &Fact, template: &ChatTemplate, options: &Options) -> Strin
         let _ = writeln!(out, "{}", escape(&departure));
     }
     for exhibit in &fact.evidence {
-        let _ = writeln!(out, "\n  messages: {}", escape(&exhibit.messages.to_string()));
-        if !exhibit.variables.is_empty() {
-            let _ = writeln!(out, "  with:     {}", escape(&Value::Object(exhibit.variables.clone()).to_string()));
-        }
-        match &exhibit.outcome {
-            Ok(text) => drop(writeln!(out, "  renders:  {}", escape(&Value::from(text.as_str()).to_string()))),
-            Err(error) => drop(writeln!(out, "  raises:   {}", escape(&error.to_string()))),
-        }
+        out.push('\n');
+        out += &write_exhibit(exhibit);
     }
     out.push('\n');
     out
@@ -133,7 +129,7 @@ pub fn departure(fact: &Fact, template: &ChatTemplate, options: &Options) -> Opt
     let at = agreed.len();
     let excerpt = |text: &str| {
         let rest: String = slice(text, at..).chars().take(30).collect();
-        Value::from(rest).to_string()
+        if rest.is_empty() { "its end".to_owned() } else { Value::from(rest).to_string() }
     };
     let mut out =
         format!("they differ from byte {at} on, {}: {} becomes {}", owner(agreed), excerpt(other), excerpt(one));
@@ -207,10 +203,31 @@ pub fn value_words(report: &Report, fact: &Fact) -> String {
         Value::Null => "does not apply".to_owned(),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
-        Value::List(items) if items.is_empty() => "none".to_owned(),
-        Value::Object(entries) if entries.is_empty() => "none".to_owned(),
+        other => in_words(other),
+    }
+}
+
+/// A value for people: lists and objects without JSON's punctuation, and a text in quotes unless it is one word.
+fn in_words(value: &Value) -> String {
+    let joined = |parts: Vec<String>| if parts.is_empty() { "none".to_owned() } else { parts.join(", ") };
+    match value {
+        Value::List(items) => joined(items.iter().map(in_words).collect()),
+        Value::Object(entries) => joined(
+            entries
+                .iter()
+                .map(|(key, value)| match value {
+                    Value::Object(_) => format!("{key} ({})", in_words(value)),
+                    _ => format!("{key}: {}", in_words(value)),
+                })
+                .collect(),
+        ),
+        Value::String(text) if is_word(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 #[cfg(test)]
@@ -226,5 +243,15 @@ mod tests {
         assert!(facts.len() > 30, "{}", facts.len());
         let silent: Vec<&str> = facts.iter().map(|fact| fact.name).filter(|name| words(name).is_empty()).collect();
         assert!(silent.is_empty(), "{silent:?}");
+    }
+
+    #[test]
+    fn values_are_shown_without_the_punctuation_of_json() {
+        let read = |json: &str| in_words(&backchat_core::json::read(json).unwrap());
+        let switches = r#"{"think": {"true": "<bot>", "false": "", "default": "true"}}"#;
+        assert_eq!(read(switches), r#"think (true: "<bot>", false: "", default: true)"#);
+        assert_eq!(read(r#"["reasoning_content", "thinking"]"#), "reasoning_content, thinking");
+        assert_eq!(read(r#""<end>\n""#), r#""<end>\n""#);
+        assert_eq!([read("[]"), read("{}")], ["none", "none"]);
     }
 }

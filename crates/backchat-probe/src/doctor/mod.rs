@@ -4,19 +4,25 @@
 //! [`examine`] renders a fixed set of conversations in which every text is a needle, and returns the facts, each with
 //! the renders that decided it. Messages are passed unchanged: nothing is filled in, and no key is copied to another.
 
+pub(crate) mod agents;
 mod explain;
+mod explain_agents;
 mod facts;
 pub(crate) mod messages;
-mod probe;
+pub(crate) mod probe;
 mod schema;
 pub mod traps;
 
 use std::rc::Rc;
 
-use backchat_chat::{ChatTemplate, RenderError};
+use crate::probe::stand_ins;
+use backchat_chat::{Budget, ChatTemplate, RenderError};
+use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 
+pub use agents::{Agents, Fate, Forgery, Problem, Shape, agent_facts, is_agent_shape};
 pub use explain::{departure, explain, summary, value_words, words};
+pub use explain_agents::explain_agents;
 pub use probe::Exhibit;
 pub use schema::input_schema;
 pub use traps::traps;
@@ -28,6 +34,8 @@ pub struct Options {
     pub variables: Object,
     /// The time that the chat template sees.
     pub now: Option<String>,
+    /// The work that the examination may do.
+    pub budget: Budget,
 }
 
 impl Options {
@@ -42,6 +50,13 @@ impl Options {
     #[must_use]
     pub fn now(mut self, now: impl Into<Option<String>>) -> Self {
         self.now = now.into();
+        self
+    }
+
+    /// The work that an examination may do; a repair may do several times as much.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
         self
     }
 }
@@ -72,10 +87,14 @@ impl Fact {
 pub struct Report {
     /// The facts, in the order of their definitions.
     pub facts: Vec<Fact>,
+    /// What it makes of the conversations of agents.
+    pub agents: Agents,
     /// How many conversations were rendered.
     pub renders: usize,
     /// Why the examination ended early: the template exceeded a limit on work or time.
     pub stopped: Option<RenderError>,
+    /// The names and markers that the template probably misspells.
+    misspelt: Vec<Diagnostic>,
 }
 
 impl Report {
@@ -90,11 +109,29 @@ impl Report {
     }
 }
 
+/// The facts about a template without what it makes of the conversations of agents.
+pub fn facts(template: &ChatTemplate, options: &Options) -> Vec<Fact> {
+    backchat_chat::examine(Budget::default(), || facts::find(&probe::Probe::new(template, options)))
+}
+
 /// Examines a template.
 ///
-/// It renders about a hundred conversations, and stops after at most a few seconds.
+/// It renders about a hundred conversations, and stops at the end of its budget of work.
 pub fn examine(template: &ChatTemplate, options: &Options) -> Report {
-    let probe = probe::Probe::new(template, options);
-    let facts = facts::find(&probe);
-    Report { facts, renders: probe.renders(), stopped: probe.stopped() }
+    backchat_chat::examine(options.budget, || {
+        let probe = probe::Probe::new(template, options);
+        let facts = facts::find(&probe);
+        let agents = agents::examine(&probe);
+        let mut misspelt = traps::misspelt_names(template.source());
+        misspelt.extend(traps::misspelt_marks(template.source()));
+        Report { facts, agents, renders: probe.renders(), stopped: probe.stopped(), misspelt }
+    })
+}
+
+/// Examines only what a template makes of the conversations of agents. Special tokens that were not given have texts in
+/// their place.
+pub fn examine_agents(template: &ChatTemplate, options: &Options) -> Agents {
+    let mut options = options.clone();
+    options.variables.extend(stand_ins(template, &options.variables, "|"));
+    backchat_chat::examine(options.budget, || agents::examine(&probe::Probe::new(template, &options)))
 }

@@ -1,18 +1,13 @@
-//! Renders of the examination: each conversation once, as text or in parts, all within a budget of time.
+//! Renders of the examination: each conversation once, as text or in parts, all with one renderer.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Duration;
 
 use super::Options;
 use super::messages::in_parts;
-use crate::probe::{Renderer, context, key_of};
+use crate::probe::{Context, Known, Renderer, context};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::json::{Object, Value};
-
-/// The time limit for all renders together. A real template needs a hundredth of it.
-const BUDGET: Duration = Duration::from_secs(4);
 
 /// A conversation to render.
 #[derive(Clone, Debug, Default)]
@@ -78,8 +73,8 @@ pub(crate) struct Probe<'t> {
 
 #[derive(Default)]
 struct Exhibits {
-    /// Those of each context, by its key.
-    known: RefCell<HashMap<u64, Rc<Exhibit>>>,
+    /// Those of each context.
+    known: RefCell<Known<Rc<Context>, Rc<Exhibit>>>,
     /// The renders since the last [`Probe::exhibits`].
     seen: RefCell<Vec<Rc<Exhibit>>>,
 }
@@ -88,7 +83,7 @@ impl<'t> Probe<'t> {
     pub fn new(template: &'t ChatTemplate, options: &'t Options) -> Self {
         let render = RenderOptions::default().now(options.now.clone());
         Self {
-            renderer: Renderer::within(template, render, BUDGET),
+            renderer: Renderer::new(template, render),
             variables: &options.variables,
             parts_first: false,
             exhibits: Rc::default(),
@@ -107,6 +102,11 @@ impl<'t> Probe<'t> {
     /// The EOS token, if one was given.
     pub fn eos_token(&self) -> Option<&str> {
         self.variables.get("eos_token").and_then(Value::as_str)
+    }
+
+    /// The BOS token; empty if none was given.
+    pub fn bos_token(&self) -> &str {
+        self.variables.get("bos_token").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Why the examination ended early, if it did.
@@ -144,16 +144,23 @@ impl<'t> Probe<'t> {
         }
     }
 
+    /// A conversation, passed unchanged, and its render.
+    pub fn exhibit(&self, chat: &Chat) -> Rc<Exhibit> {
+        let context = Rc::new(Context::new(self.context(chat)));
+        if let Some(known) = self.exhibits.known.borrow().get(context.hash(), |known| known.is(&context)) {
+            return known.clone();
+        }
+        let outcome = self.renderer.render_context(&context);
+        let outcome = outcome.map(|rendered| rendered.text.clone()).map_err(Rc::unwrap_or_clone);
+        let messages = Value::List(chat.messages.clone());
+        let exhibit = Rc::new(Exhibit { messages, variables: shown(chat), outcome });
+        self.exhibits.known.borrow_mut().insert(context.hash(), context, exhibit.clone());
+        exhibit
+    }
+
     /// Renders these messages unchanged.
     pub fn exactly(&self, chat: &Chat) -> Outcome {
-        let context = self.context(chat);
-        let key = key_of(&context);
-        let outcome = self.renderer.render_keyed(key, |template, options| template.render(&context, options));
-        let make = || {
-            let outcome = outcome.map(|rendered| rendered.text.clone()).map_err(Rc::unwrap_or_clone);
-            Rc::new(Exhibit { messages: Value::List(chat.messages.clone()), variables: shown(chat), outcome })
-        };
-        let exhibit = self.exhibits.known.borrow_mut().entry(key).or_insert_with(make).clone();
+        let exhibit = self.exhibit(chat);
         let mut seen = self.exhibits.seen.borrow_mut();
         if !seen.iter().any(|other| Rc::ptr_eq(other, &exhibit)) {
             seen.push(exhibit.clone());

@@ -4,6 +4,8 @@
 //! what the template compares values with.
 
 use super::Options;
+use super::agents::Agents;
+use super::agents::said::without;
 use super::messages::{ARGUMENTS, answer, call, calling, in_parts, result, tools, user, with};
 use super::probe::{Chat, Probe};
 use super::{Report, facts};
@@ -14,9 +16,13 @@ use backchat_core::json::{Object, Value};
 
 /// The JSON Schema of a template's input: its variables, with the messages by role, the tools and the documents.
 pub fn input_schema(template: &ChatTemplate, options: &Options) -> Value {
-    let probe = Probe::new(template, options);
-    let report = Report { facts: facts::find(&probe), renders: probe.renders(), stopped: probe.stopped() };
-    Input { probe: &probe, report: &report }.schema()
+    backchat_chat::examine(options.budget, || {
+        let probe = Probe::new(template, options);
+        let facts = facts::find(&probe);
+        let (agents, misspelt) = (Agents::default(), Vec::new());
+        let report = Report { facts, agents, renders: probe.renders(), stopped: probe.stopped(), misspelt };
+        Input { probe: &probe, report: &report }.schema()
+    })
 }
 
 struct Input<'p, 't> {
@@ -232,10 +238,4 @@ fn message<'k>(role: &str, entries: impl IntoIterator<Item = (&'k str, Value)>, 
 /// The role that the schema of a message is for.
 fn role_of(schema: &Value) -> Option<&str> {
     schema.get("properties")?.get("role")?.get("const")?.as_str()
-}
-
-fn without(message: Value, key: &str) -> Value {
-    let Value::Object(mut entries) = message else { return message };
-    entries.shift_remove(key);
-    Value::Object(entries)
 }

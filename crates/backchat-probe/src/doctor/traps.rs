@@ -1,7 +1,8 @@
 //! Common traps, as findings with an id.
 
 use super::Report;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_chat::{A_LOOP, A_ROLE, misspelt, misspelt_markers};
+use backchat_core::diagnostic::{Diagnostic, Place, Severity};
 use backchat_core::json::Value;
 
 /// A trap: its id and its severity. Intended behavior of templates is a note: it must not fail the CI of a model.
@@ -16,7 +17,54 @@ pub const UNTRAINED_STOP: Trap = Trap { id: "CT003", severity: Severity::Warning
 pub const NULL_PRINTED_AS_NONE: Trap = Trap { id: "CT004", severity: Severity::Warning };
 pub const TOOLS_NEVER_SHOWN: Trap = Trap { id: "CT005", severity: Severity::Note };
 
-/// The traps of a template, each once.
+pub const MISSPELT_KEY: Trap = Trap { id: "CT006", severity: Severity::Warning };
+pub const MISSPELT_MARKER: Trap = Trap { id: "CT007", severity: Severity::Warning };
+
+/// The keys and variables that a template probably misspells, with their places in its normalized source.
+pub fn misspelt_names(source: &str) -> Vec<Diagnostic> {
+    let found = misspelt(source).into_iter().map(|found| {
+        let (name, meant, place) = (found.name, found.meant, Place::span(source, found.span));
+        let line = place.line_column.map_or(0, |(line, _)| line);
+        let (message, whose) = match found.of {
+            Some(A_ROLE) => {
+                (format!("line {line} compares a role with `{name}`; did you mean `{meant}`?"), "your own messages")
+            }
+            Some(of) => (format!("line {line} reads `{name}` of {of}; did you mean `{meant}`?"), "your own messages"),
+            None => (format!("line {line} reads the variable `{name}`; did you mean `{meant}`?"), "your own program"),
+        };
+        let help = match found.of {
+            Some(A_LOOP) => format!("write `{meant}`: Jinja's loops have no `{name}`"),
+            _ => format!("write `{meant}`, unless {whose} give `{name}`"),
+        };
+        Diagnostic::new(MISSPELT_KEY.severity, MISSPELT_KEY.id, message).at(place).help(help)
+    });
+    found.collect()
+}
+
+/// The markers that a template probably misspells, with their places in its normalized source.
+pub fn misspelt_marks(source: &str) -> Vec<Diagnostic> {
+    let found = misspelt_markers(source).into_iter().map(|found| {
+        let (written, meant, place) = (&found.written, &found.meant, Place::span(source, found.span));
+        let line_of = |place: &Place| place.line_column.map_or(0, |(line, _)| line);
+        let (line, other_line) = (line_of(&place), line_of(&Place::span(source, found.other.clone())));
+        let other = source.get(found.other).unwrap_or_default();
+        let (message, help) = if found.is_either {
+            let message = format!("line {line} writes `{written}`, and line {other_line} `{other}`: one is misspelt");
+            (
+                message,
+                "correct the one that the model was not trained with, unless they are different markers".to_owned(),
+            )
+        } else {
+            let message =
+                format!("line {line} writes `{written}`; did you mean `{meant}`? Line {other_line} has `{other}`");
+            (message, format!("write `{meant}`, unless the two are different markers"))
+        };
+        Diagnostic::new(MISSPELT_MARKER.severity, MISSPELT_MARKER.id, message).at(place).help(help)
+    });
+    found.collect()
+}
+
+/// The traps of a template, each once; a misspelt name or marker at each of its places.
 pub fn traps(report: &Report) -> Vec<Diagnostic> {
     let is = |name: &str, value: &Value| report.fact(name).is_some_and(|fact| fact.value == *value);
     let word = |name: &str, word: &str| is(name, &word.into());
@@ -59,6 +107,7 @@ pub fn traps(report: &Report) -> Vec<Diagnostic> {
             "the model does not see them; describe them in a system message, or use another template",
         );
     }
+    found.extend(report.misspelt.iter().cloned());
     found
 }
 
@@ -84,6 +133,12 @@ mod tests {
                 "{% for m in messages %}{% if loop.last %}{{ m.thinking }}{% endif %}{{ m.content }}{% endfor %}\
                  {{ tools | tojson }}",
                 vec!["CT001"],
+            ),
+            ("{% for m in messages %}{{ m.contnet or m.content }}{% endfor %}{{ tools | tojson }}", vec!["CT006"]),
+            (
+                "{% for m in messages %}{{ '<|im_start|>' ~ m.role ~ m.content }}<|im_end|>\n{% endfor %}{{ tools | tojson }}\
+                 {% if add_generation_prompt %}<|im_strat|>assistant{% else %}<|im_start|>{% endif %}",
+                vec!["CT007"],
             ),
         ] {
             let template = ChatTemplate::compile(source).unwrap();

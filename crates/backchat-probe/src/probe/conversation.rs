@@ -9,11 +9,8 @@ use backchat_core::json::{Object, Value};
 /// Ends one part of a text that is passed in parts, in any request shape.
 pub const PART_BREAK: char = '\u{1e}';
 
-/// The usual message keys for reasoning.
-pub const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
-
 /// One message of a conversation, independent of the chat template's input format.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Message {
     System(String),
     User(String),
@@ -21,7 +18,7 @@ pub enum Message {
     Tool { id: String, name: String, content: String },
 }
 
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Answer {
     pub content: Option<String>,
     pub reasoning: Option<String>,
@@ -39,6 +36,12 @@ impl Hash for Call {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         (&self.id, &self.name).hash(hasher);
         Entries(&self.arguments).hash(hasher);
+    }
+}
+
+impl PartialEq for Call {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.id, &self.name) == (&other.id, &other.name) && Entries(&self.arguments) == Entries(&other.arguments)
     }
 }
 
@@ -63,7 +66,7 @@ impl Answer {
 }
 
 /// How reasoning is passed to a chat template.
-#[derive(Clone, Debug, PartialEq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ReasoningInput {
     /// Under a key of the message.
     Key(String),

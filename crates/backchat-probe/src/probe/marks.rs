@@ -10,10 +10,14 @@ use std::sync::LazyLock;
 use regex_syntax::hir::{Class, HirKind};
 
 use super::steady::is_varying;
+use backchat_chat::charge;
 use backchat_core::text::slice;
 
 /// The punctuation that forms one mark with the word after it.
 const LEADING: &str = "@#$%~^";
+
+/// How many bytes are split in the time of one step of the evaluator.
+const BYTES_PER_STEP: usize = 4;
 
 /// The longest mark that is recognized as one.
 const LONGEST: usize = 96;
@@ -40,8 +44,11 @@ impl Segmentation {
         if literals.iter().any(|literal| has_led_word(literal)) { [signs, words, spans] } else { Self::ALL }
     }
 
-    /// The marks of a text, which together are the text.
+    /// The marks of a text, which together are the text. After the end of the examination it is one mark.
     pub fn marks(self, text: &str) -> Vec<&str> {
+        if !charge(text.len() / BYTES_PER_STEP) {
+            return vec![text];
+        }
         let mut found = Vec::new();
         let mut rest = text;
         while let Some(first) = rest.chars().next() {

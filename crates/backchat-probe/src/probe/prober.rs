@@ -1,20 +1,18 @@
 //! Renders conversations in a form that the template accepts.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::collections::HashSet;
 use std::rc::Rc;
 
-use foldhash::fast::FixedState;
-
+use super::context::Context;
 use super::conversation::{Answer, Message, ReasoningInput, call};
-use super::key::{self, Entries};
+use super::key::{self, Entries, Known};
 use super::needle;
 use super::renderer::{Outcome, Renderer};
 use super::request_shape::{Offer, RequestShape};
 use super::steady::Varying;
-use super::tools::{Offered, Tools};
-use backchat_chat::{ChatTemplate, Origin, RenderError, RenderOptions, Rendered, render_prepared, switches};
+use super::tools::{Offered, is_same};
+use backchat_chat::{ChatTemplate, Details, Origin, Ran, RenderError, RenderOptions, Rendered, switches};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 
@@ -45,16 +43,58 @@ pub struct Prober<'t> {
 /// The requests known to all probers of one renderer.
 #[derive(Default)]
 struct RequestCache {
-    /// The contexts of requests, both by their keys.
-    contexts: RefCell<HashMap<u64, u64, FixedState>>,
+    /// The contexts of requests, which are cheaper to compare than to build.
+    contexts: RefCell<Known<Requested, Rc<Context>>>,
     /// Conversations that are refused in every request shape.
     hopeless: RefCell<HashSet<Refusal>>,
     /// Those that are refused in every form of every remedy.
     unacceptable: RefCell<HashSet<Refusal>>,
 }
 
-/// The hash of everything that refusals depend on.
-type Refusal = u64;
+/// What refusals depend on: the setting, the request shape, and the parts of the messages.
+#[derive(PartialEq, Eq, Hash)]
+struct Refusal {
+    setting: String,
+    shape: RequestShape,
+    offers: bool,
+    generation_prompt: bool,
+    reasoning_input: Option<ReasoningInput>,
+    messages: Vec<Parts>,
+}
+
+/// The parts of a message.
+#[derive(PartialEq, Eq, Hash)]
+enum Parts {
+    System,
+    User,
+    Tool,
+    /// Whether it has content and reasoning, and how many arguments its calls have.
+    Assistant(bool, bool, Vec<usize>),
+}
+
+impl Parts {
+    fn of(message: &Message) -> Self {
+        match message {
+            Message::System(_) => Self::System,
+            Message::User(_) => Self::User,
+            Message::Tool { .. } => Self::Tool,
+            Message::Assistant(answer) => {
+                let arguments = answer.calls.iter().map(|call| call.arguments.len()).collect();
+                Self::Assistant(answer.content.is_some(), answer.reasoning.is_some(), arguments)
+            }
+        }
+    }
+}
+
+/// A request that was rendered, with what its prober adds.
+struct Requested {
+    shape: RequestShape,
+    messages: Vec<Message>,
+    setting: Setting,
+    generation_prompt: bool,
+    reasoning_input: Option<ReasoningInput>,
+    offered: Option<Rc<Offered>>,
+}
 
 /// A conversation to render.
 #[derive(Clone, Copy)]
@@ -159,16 +199,8 @@ impl<'t> Prober<'t> {
 
     /// The template's error for an answer with content, if it refuses one in every request shape.
     pub fn refuses_answers(&self) -> Option<RenderError> {
-        self.refuses(Answer::content(needle::CONTENT))
-    }
-
-    /// The template's error for a call, if it refuses one in every request shape.
-    pub fn refuses_calls(&self) -> Option<RenderError> {
-        self.refuses(Answer::calls(vec![call(0, 1)]))
-    }
-
-    fn refuses(&self, answer: Answer) -> Option<RenderError> {
-        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(answer)];
+        let answer = Message::Assistant(Answer::content(needle::CONTENT));
+        let messages = [Message::User(needle::USER.to_owned()), answer];
         let (none, generation_prompt) = (Setting::new(), false);
         if self.render(&messages, &none, generation_prompt).is_some() {
             return None;
@@ -176,6 +208,15 @@ impl<'t> Prober<'t> {
         let own = Request { shape: self.request_shape, messages: &messages, setting: &none, generation_prompt };
         let error = self.renderer.exhausted().or_else(|| self.outcome(own).err())?;
         Some(RenderError::clone(&error))
+    }
+
+    /// The template's errors for a conversation, in the forms of the request in which it takes another conversation.
+    pub fn refusals(&self, taken: &[Message], refused: &[Message], setting: &Setting) -> Vec<RenderError> {
+        let own = self.request_shape;
+        let forms = own.forms().filter(|shape| shape.bare_tools == own.bare_tools);
+        let taken = forms.filter(|shape| self.render_in(*shape, taken, setting, false).is_some());
+        let request = |shape| Request { shape, messages: refused, setting, generation_prompt: false };
+        taken.filter_map(|shape| self.outcome(request(shape)).err()).map(|error| RenderError::clone(&error)).collect()
     }
 
     /// The special tokens that the template reads but that were not given.
@@ -202,21 +243,17 @@ impl<'t> Prober<'t> {
         })
     }
 
-    /// A key of what refusals depend on: the setting, the request shape, and the parts of the messages. If every request
-    /// shape of one conversation was refused, none is tried for another with this key.
+    /// What refusals of this conversation depend on. If every request shape of one conversation was refused, none is tried
+    /// for another with the same.
     fn refusal(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Refusal {
-        let mut hasher = FixedState::default().build_hasher();
-        Entries(setting).hash(&mut hasher);
-        (self.request_shape, self.offered.is_some(), generation_prompt).hash(&mut hasher);
-        self.reasoning_input.hash(&mut hasher);
-        for message in messages {
-            std::mem::discriminant(message).hash(&mut hasher);
-            if let Message::Assistant(answer) = message {
-                (answer.content.is_some(), answer.reasoning.is_some()).hash(&mut hasher);
-                answer.calls.iter().for_each(|call| call.arguments.len().hash(&mut hasher));
-            }
+        Refusal {
+            setting: Value::Object(setting.clone()).to_string(),
+            shape: self.request_shape,
+            offers: self.offered.is_some(),
+            generation_prompt,
+            reasoning_input: self.reasoning_input.clone(),
+            messages: messages.iter().map(Parts::of).collect(),
         }
-        hasher.finish()
     }
 
     /// Renders in one request shape.
@@ -236,23 +273,16 @@ impl<'t> Prober<'t> {
     }
 
     fn outcome(&self, request: Request<'_>) -> Outcome {
-        let request_key = self.request_key(request);
-        let known = self.cache.contexts.borrow().get(&request_key).and_then(|key| self.renderer.known(*key));
+        self.renderer.render_context(&self.shared_context(request))
+    }
+
+    fn shared_context(&self, request: Request<'_>) -> Rc<Context> {
+        let hash = self.request_hash(request);
+        let known = self.cache.contexts.borrow().get(hash, |known| self.is_known(known, request)).cloned();
         known.unwrap_or_else(|| {
-            // Other requests may give the same context.
-            let mut context = self.without_tools(request);
-            let tools = self.tools(request);
-            let key = key::hash((Entries(&context), tools.key()));
-            self.cache.contexts.borrow_mut().insert(request_key, key);
-            self.renderer.render_keyed(key, |template, options| match tools {
-                Tools::Offered(Offered { prepared: Some(prepared), .. }) => {
-                    render_prepared(template, &context, &[("tools", prepared)], options)
-                }
-                tools => {
-                    tools.put(&mut context);
-                    template.render(&context, options)
-                }
-            })
+            let context = Rc::new(Context::with_tools(self.without_tools(request), self.tools(request)));
+            self.cache.contexts.borrow_mut().insert(hash, self.requested(request), context.clone());
+            context
         })
     }
 
@@ -278,6 +308,15 @@ impl<'t> Prober<'t> {
         self.renderer.watched(&context).map_or_else(Vec::new, |watched| watched.paths)
     }
 
+    /// What ran in the render of a conversation that gives this text; `None` if no request shape gives it.
+    pub fn ran(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Option<Ran> {
+        let own = self.request_shape;
+        own.forms().chain(own.remedies()).find_map(|shape| {
+            let context = self.shared_context(Request { shape, messages, setting, generation_prompt });
+            self.renderer.recorded(&context)
+        })
+    }
+
     /// The origin of each piece of this render of a conversation; `None` if no request shape gives that text, or if it has
     /// placeholders for varying texts.
     pub fn origins(
@@ -300,6 +339,22 @@ impl<'t> Prober<'t> {
         })
     }
 
+    /// The render of a conversation with its origins and details, and its context; `None` if no request shape gives a
+    /// render.
+    pub fn explained(
+        &self,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+    ) -> Option<(Object, Rendered, Details)> {
+        let own = self.request_shape;
+        own.forms().chain(own.remedies()).find_map(|shape| {
+            let context = self.context(shape, messages, setting, generation_prompt);
+            let (rendered, details) = self.renderer.explained(&context)?;
+            Some((context, rendered, details))
+        })
+    }
+
     /// The context of a render.
     pub fn context(
         &self,
@@ -309,9 +364,7 @@ impl<'t> Prober<'t> {
         generation_prompt: bool,
     ) -> Object {
         let request = Request { shape, messages, setting, generation_prompt };
-        let mut context = self.without_tools(request);
-        self.tools(request).put(&mut context);
-        context
+        Context::with_tools(self.without_tools(request), self.tools(request)).full()
     }
 
     fn without_tools(&self, request: Request<'_>) -> Object {
@@ -323,36 +376,50 @@ impl<'t> Prober<'t> {
         context
     }
 
-    /// The key of a request, which is cheaper to compute than its context.
-    fn request_key(&self, request: Request<'_>) -> u64 {
+    fn request_hash(&self, request: Request<'_>) -> u64 {
         let Request { shape, messages, setting, generation_prompt } = request;
-        let offered = self.offered.as_ref().map(|offered| offered.key);
+        let offered = self.offered.as_ref().map(|offered| offered.hash);
         key::hash((shape, generation_prompt, &self.reasoning_input, offered, Entries(setting), messages))
     }
 
+    fn is_known(&self, known: &Requested, request: Request<'_>) -> bool {
+        let Request { shape, messages, setting, generation_prompt } = request;
+        (known.shape, known.generation_prompt) == (shape, generation_prompt)
+            && known.messages == messages
+            && Entries(&known.setting) == Entries(setting)
+            && known.reasoning_input == self.reasoning_input
+            && is_same(known.offered.as_ref(), self.offered.as_ref())
+    }
+
+    fn requested(&self, request: Request<'_>) -> Requested {
+        let Request { shape, messages, setting, generation_prompt } = request;
+        let (reasoning_input, offered) = (self.reasoning_input.clone(), self.offered.clone());
+        let (messages, setting) = (messages.to_vec(), setting.clone());
+        Requested { shape, messages, setting, generation_prompt, reasoning_input, offered }
+    }
+
     /// The tools that a request offers, if the template reads tools and its setting has none.
-    fn tools(&self, request: Request<'_>) -> Tools<'_> {
+    fn tools(&self, request: Request<'_>) -> Option<Rc<Offered>> {
         let Request { shape, messages, setting, .. } = request;
         if !self.reads_tools || setting.contains_key("tools") {
-            return Tools::None;
+            return None;
         }
-        let called = || shape.tools(messages);
-        let own = self.offered.as_deref().map(|offered| match &offered.tools {
-            Value::List(tools) if tools.is_empty() => Tools::None,
-            _ => Tools::Offered(offered),
-        });
+        let usual = || match &self.offered {
+            Some(offered) => (offered.tools != Value::List(Vec::new())).then(|| offered.clone()),
+            None => Offered::unless_empty(shape.tools(messages)),
+        };
         match shape.offer {
-            Offer::Never => Tools::None,
-            Offer::Usual => own.unwrap_or_else(|| Tools::new(called())),
-            Offer::Always => match own.unwrap_or_else(|| Tools::new(called())) {
-                Tools::None => Tools::Own(shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))])),
-                tools => tools,
-            },
-            Offer::Called => match (self.offered(), called()) {
+            Offer::Never => None,
+            Offer::Usual => usual(),
+            Offer::Always => usual().or_else(|| {
+                let called = [Message::Assistant(Answer::calls(vec![call(0, 1)]))];
+                Some(Rc::new(Offered::new(shape.tools(&called))))
+            }),
+            Offer::Called => match (self.offered(), shape.tools(messages)) {
                 (Some(Value::List(own)), Value::List(called)) => {
-                    Tools::new(Value::List([own.as_slice(), &called].concat()))
+                    Offered::unless_empty(Value::List([own.as_slice(), &called].concat()))
                 }
-                (_, called) => Tools::new(called),
+                (_, called) => Offered::unless_empty(called),
             },
         }
     }

@@ -2,26 +2,27 @@
 //! context is tried after it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Duration;
 
-use foldhash::fast::FixedState;
-
-use super::key::{self, Entries};
+use super::context::Context;
+use super::key::Known;
 use backchat_chat::{
-    ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered, Stopwatch, Watched, render_watched,
+    ChatTemplate, Details, Ran, RenderError, RenderErrorKind, RenderOptions, Rendered, Watched, charge,
+    render_explained, render_watched,
 };
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Object;
 use backchat_core::push_new;
 
 /// How many bytes of text the cache keeps. Later renders are not cached.
 const MOST_CACHED: usize = 1 << 25;
 
+/// How many bytes of a known render are read again in the time of one step of the evaluator.
+const BYTES_PER_STEP: usize = 4;
+
 /// A render, or the error.
 pub(crate) type Outcome = Result<Rc<Rendered>, Rc<RenderError>>;
 
-/// Renders with one chat template. Clones share the cache, the budget and the refusals.
+/// Renders with one chat template. Clones share the cache and the refusals.
 #[derive(Clone)]
 pub(crate) struct Renderer<'t> {
     template: &'t ChatTemplate,
@@ -33,31 +34,18 @@ pub(crate) struct Renderer<'t> {
 #[derive(Default)]
 struct Memory {
     renders: Cell<usize>,
-    budget: Option<Budget>,
     /// The error that ended the examination.
     exhausted: RefCell<Option<Rc<RenderError>>>,
     /// The errors of the template, each once.
     refused: RefCell<Vec<String>>,
-    cache: RefCell<HashMap<u64, Outcome, FixedState>>,
+    cache: RefCell<Known<Rc<Context>, Outcome>>,
     /// The bytes of text in the cache.
     cached: Cell<usize>,
-}
-
-/// A limit on the processor time of all renders. The first render that fails past it ends the examination.
-struct Budget {
-    watch: Stopwatch,
-    time: Duration,
 }
 
 impl<'t> Renderer<'t> {
     pub fn new(template: &'t ChatTemplate, options: RenderOptions) -> Self {
         Self { template, options: Rc::new(options), memory: Rc::default() }
-    }
-
-    /// A renderer with this time limit.
-    pub fn within(template: &'t ChatTemplate, options: RenderOptions, time: Duration) -> Self {
-        let budget = Some(Budget { watch: Stopwatch::start(), time });
-        Self { memory: Rc::new(Memory { budget, ..Memory::default() }), ..Self::new(template, options) }
     }
 
     /// A renderer whose clock shows this time, with its own cache.
@@ -91,36 +79,34 @@ impl<'t> Renderer<'t> {
     }
 
     pub fn render(&self, context: &Object) -> Outcome {
-        self.render_keyed(key_of(context), |template, options| template.render(context, options))
+        self.render_context(&Rc::new(Context::new(context.clone())))
     }
 
-    /// The cached result of the context with this key.
-    pub fn known(&self, key: u64) -> Option<Outcome> {
-        self.memory.cache.borrow().get(&key).cloned()
+    /// The cached result of a context.
+    pub fn known(&self, context: &Rc<Context>) -> Option<Outcome> {
+        let is_same = |known: &Rc<Context>| Rc::ptr_eq(known, context) || known.is(context);
+        self.memory.cache.borrow().get(context.hash(), is_same).cloned()
     }
 
-    /// Renders a context that has this key.
-    pub fn render_keyed(
-        &self,
-        key: u64,
-        render: impl FnOnce(&ChatTemplate, &RenderOptions) -> Result<Rendered, RenderError>,
-    ) -> Outcome {
+    pub fn render_context(&self, context: &Rc<Context>) -> Outcome {
         let memory = &self.memory;
-        if let Some(known) = self.known(key) {
+        if let Some(known) = self.known(context) {
+            // Whoever asks again reads it again.
+            charge(known.as_ref().map_or(0, |rendered| rendered.text.len() / BYTES_PER_STEP));
             return known;
         }
         if let Some(error) = self.exhausted() {
             return Err(error);
         }
         memory.renders.set(self.renders() + 1);
-        let outcome = render(self.template, &self.options).map(Rc::new).map_err(Rc::new);
+        let outcome = context.render(self.template, &self.options).map(Rc::new).map_err(Rc::new);
         if let Err(error) = &outcome {
             self.note(error);
         }
         let cached = memory.cached.get() + outcome.as_ref().map_or(0, |rendered| rendered.text.len());
         if cached <= MOST_CACHED {
             memory.cached.set(cached);
-            memory.cache.borrow_mut().insert(key, outcome.clone());
+            memory.cache.borrow_mut().insert(context.hash(), context.clone(), outcome.clone());
         }
         outcome
     }
@@ -142,6 +128,17 @@ impl<'t> Renderer<'t> {
         rendered.is_ok().then_some(seen)
     }
 
+    /// Which way conditions go in a context that the template accepts.
+    pub fn recorded(&self, context: &Context) -> Option<Ran> {
+        self.may_render().then(|| context.recorded(self.template, &self.options)).flatten()
+    }
+
+    /// Renders a context that the template accepts, with origins and details.
+    pub fn explained(&self, context: &Object) -> Option<(Rendered, Details)> {
+        let (rendered, details) = self.may_render().then(|| render_explained(self.template, context, &self.options))?;
+        Some((rendered.ok()?, details))
+    }
+
     fn may_render(&self) -> bool {
         self.memory.exhausted.borrow().is_none()
     }
@@ -149,31 +146,16 @@ impl<'t> Renderer<'t> {
     fn note(&self, error: &Rc<RenderError>) {
         let mut refused = self.memory.refused.borrow_mut();
         push_new(&mut refused, error.message.clone());
-        let is_spent = |budget: &Budget| budget.watch.elapsed() > budget.time;
-        if error.kind() == RenderErrorKind::Exhausted || self.memory.budget.as_ref().is_some_and(is_spent) {
+        if error.kind() == RenderErrorKind::Exhausted {
             self.memory.exhausted.replace(Some(error.clone()));
         }
     }
 }
 
-pub(crate) fn key_of(context: &Object) -> u64 {
-    key::hash(Entries(context))
-}
-
-/// The context of a conversation, with the variables that transformers always gives.
-pub(crate) fn context(variables: &Object, messages: &[Value], tools: &Value, prompt: bool) -> Object {
-    let mut context = Object::new();
-    context.insert("messages", Value::List(messages.to_vec()));
-    context.insert("tools", tools.clone());
-    context.insert("documents", Value::Null);
-    context.extend(variables.iter().map(|(name, value)| (name, value.clone())));
-    context.insert("add_generation_prompt", prompt.into());
-    context
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backchat_core::json::Value;
 
     const ENDLESS: &str = "{% if endless %}{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}\
                            {% endif %}{{ raise_exception(refusal) if refusal }}{{ text }}";
@@ -206,19 +188,6 @@ mod tests {
         assert_eq!(renderer.refused()[..2], ["no", "never"]);
         assert_eq!(renderer.exhausted().map(|error| error.kind()), Some(RenderErrorKind::Exhausted));
         assert_eq!(renderer.at("2026-01-01T00:00:00").text(&with(&[])), None, "another clock does not help");
-    }
-
-    #[test]
-    fn the_first_refusal_past_the_budget_ends_the_examination() {
-        let template = ChatTemplate::compile(ENDLESS).unwrap();
-        let (said, refused) = (with(&[("text", "one".into())]), with(&[("refusal", "no".into())]));
-        for (time, is_spent) in [(Duration::ZERO, true), (Duration::MAX, false)] {
-            let renderer = Renderer::within(&template, RenderOptions::default(), time);
-            assert_eq!(renderer.text(&said).as_deref(), Some("one"));
-            assert_eq!(renderer.text(&refused), None);
-            assert_eq!(renderer.exhausted().is_some(), is_spent, "{time:?}");
-            assert_eq!(renderer.text(&with(&[("text", "two".into())])).is_none(), is_spent, "{time:?}");
-        }
     }
 
     #[test]

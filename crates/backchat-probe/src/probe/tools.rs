@@ -1,52 +1,44 @@
 //! The tools that requests offer: those of the conversation's calls, or ready-made ones.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use super::conversation::{Call, Message};
-use super::key::{self, Hashed};
+use super::key::{self, Exact};
 use super::request_shape::RequestShape;
 use super::schema;
 use backchat_chat::Prepared;
 use backchat_core::json::{Object, Value};
 
-/// Tools that many requests offer.
-pub(super) struct Offered {
+/// Tools that requests offer.
+pub(crate) struct Offered {
     pub tools: Value,
-    pub key: u64,
-    pub prepared: Option<Prepared>,
-}
-
-/// The tools of one request.
-pub(super) enum Tools<'p> {
-    None,
-    Offered(&'p Offered),
-    Own(Value),
+    pub hash: u64,
+    prepared: OnceCell<Option<Prepared>>,
 }
 
 impl Offered {
     pub fn new(tools: Value) -> Self {
-        Self { key: key::hash(Hashed(&tools)), prepared: Prepared::new(&tools), tools }
+        Self { hash: key::hash(Exact(&tools)), prepared: OnceCell::new(), tools }
+    }
+
+    /// The tools of a request, unless there are none.
+    pub fn unless_empty(tools: Value) -> Option<Rc<Self>> {
+        (tools != Value::List(Vec::new())).then(|| Rc::new(Self::new(tools)))
+    }
+
+    /// The tools as the renderer takes them; `None` if they nest too deep.
+    pub fn prepared(&self) -> Option<&Prepared> {
+        self.prepared.get_or_init(|| Prepared::new(&self.tools)).as_ref()
     }
 }
 
-impl Tools<'_> {
-    pub fn new(tools: Value) -> Self {
-        if tools == Value::List(Vec::new()) { Self::None } else { Self::Own(tools) }
-    }
-
-    pub fn key(&self) -> Option<u64> {
-        match self {
-            Self::None => None,
-            Self::Offered(offered) => Some(offered.key),
-            Self::Own(tools) => Some(key::hash(Hashed(tools))),
-        }
-    }
-
-    pub fn put(self, context: &mut Object) {
-        let tools = match self {
-            Self::None => return,
-            Self::Offered(offered) => offered.tools.clone(),
-            Self::Own(tools) => tools,
-        };
-        context.insert("tools", tools);
+/// Whether two requests offer the same tools.
+pub(super) fn is_same(one: Option<&Rc<Offered>>, other: Option<&Rc<Offered>>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => Rc::ptr_eq(one, other) || Exact(&one.tools) == Exact(&other.tools),
+        _ => false,
     }
 }
 

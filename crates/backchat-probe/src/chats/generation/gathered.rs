@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::source::{self, Piece, PieceKind};
-use super::{Case, Pair, Spans, Stretch, Trace, cover, marks_only_answers, message_loop};
+use super::{Case, Condition, Pair, Spans, Stretch, Trace, cover, marks_only_answers, message_loop};
 use backchat_core::json::Value;
 
 /// How far from the ends of a span the captured text may begin and end, in bytes.
@@ -19,7 +19,7 @@ pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Opti
     let candidates: BTreeMap<Pair, Spans> = candidates.into_iter().map(|(pair, around)| (pair, around.spans)).collect();
     let rank = |pair: &Pair| {
         let (before, after) = pair.around;
-        (pair.conditional, pair.leads.iter().flatten().count(), before + after, pair.to - pair.from)
+        (pair.condition, pair.leads.iter().flatten().count(), before + after, pair.to - pair.from)
     };
     cover(cases, &candidates, 0, rank, |pair| marks_only_answers(pieces, pair, cases, traces))
 }
@@ -89,11 +89,11 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> HashMap<Pai
                     .take_while(|(at, place)| *at <= span.end + MOST_AROUND && place != from);
                 for (end, to) in ends.filter(|(_, to)| to > from && bodies.get(*to) == bodies.get(*from)) {
                     let around = (characters(*start, span.start), characters(span.end, *end));
-                    for conditional in [false, true] {
-                        if conditional && loops.get(*from) != Some(&true) {
+                    for condition in [Condition::Always, Condition::Own] {
+                        if condition.is_any() && loops.get(*from) != Some(&true) {
                             continue;
                         }
-                        let pair = Pair { from: *from, to: *to, conditional, around, leads: [None; 2] };
+                        let pair = Pair { from: *from, to: *to, condition, around, leads: [None; 2] };
                         let known = found.entry(pair).or_default();
                         if known.spans.last() != Some(&(case_index, span_index)) {
                             known.spans.push((case_index, span_index));
@@ -140,7 +140,7 @@ pub(super) fn block(
         return Some(format!("{gathered}{{% endgeneration {right}%}}"));
     }
     // The mark of a block may take a line break from the data after it, which an expression can't.
-    let data = pieces.get(pair.to).filter(|piece| piece.kind == PieceKind::Data && !pair.conditional);
+    let data = pieces.get(pair.to).filter(|piece| piece.kind == PieceKind::Data && !pair.condition.is_any());
     let close = match (data, right) {
         (_, "-") => "-",
         (Some(data), "") if data.text.starts_with(['\r', '\n']) => return None,

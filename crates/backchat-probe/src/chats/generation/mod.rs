@@ -14,9 +14,9 @@ use std::iter;
 
 use super::frames::Frames;
 use super::mask::mask_with;
-use super::script::Script;
-use crate::probe::{Renderer, context, role_of};
-use backchat_chat::{ChatTemplate, RenderOptions};
+use super::script::{Form, Script};
+use crate::probe::{Renderer, context, role_of, stand_ins};
+use backchat_chat::{Budget, ChatTemplate, RenderOptions, charge, ended, examine};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 use backchat_core::text::slice;
@@ -33,6 +33,9 @@ pub struct Patched {
     pub rewritten: Vec<String>,
     /// Whether the template already had blocks, which were checked and left unchanged.
     pub had_blocks: bool,
+    /// Whether some blocks begin in the header of a turn, as far as the generation prompt writes that, because they can
+    /// begin nowhere else.
+    pub begins_in_header: bool,
 }
 
 /// Why a template cannot be given generation blocks.
@@ -54,13 +57,17 @@ impl std::error::Error for NotPatched {}
 const SHAPES: &str =
     "UA SUA UAUA UR URUR UC UCT UCTA Uc UcTA Ur UrTA UrTR UD UDTTA UCTAUA UF SUAUCTAUA UAUAU UCTCTA UqTA";
 
-/// The end of the texts in the second half of the conversations.
-const OTHER_TEXT: &str = "\n\nSecond line, with <b> and {x}";
+/// The end of the texts in each half of the conversations, and what marks the stand-ins of special tokens that were not
+/// given, so that nothing depends on the length of either.
+const HALVES: [(&str, &str); 2] = [("", "|"), ("\n\nSecond line, with <b> and {x}", "")];
 
 /// How many places before a text are tried as the beginning of its span.
 const MOST_STARTS: usize = 200;
 /// How many pairs are tested on every conversation for each choice.
 const MOST_CHECKS: usize = 300;
+
+/// How many places or bytes are compared in the time of one step of the evaluator.
+const PLACES_PER_STEP: usize = 16;
 
 /// A conversation to prove with.
 struct Case {
@@ -69,6 +76,8 @@ struct Case {
     text: String,
     /// The assistant's text, in bytes.
     spans: Vec<Span>,
+    /// Whether a block may begin in the header, as far as the generation prompt writes that.
+    is_lenient: bool,
 }
 
 impl Case {
@@ -95,12 +104,29 @@ impl Case {
         characters.checked_sub(1).map_or(from, |last| before.char_indices().nth_back(last).map_or(0, |(at, _)| at))
     }
 
-    /// Whether a stretch of the text was written by an iteration over the messages that writes no answer.
-    fn is_foreign(&self, (start, end): (usize, usize), iterations: &[usize]) -> bool {
-        let first = iterations.iter().rfind(|begin| **begin <= start).copied().unwrap_or(start);
-        let last = iterations.iter().find(|begin| **begin >= end).copied().unwrap_or(self.text.len());
-        let (first, last) = if iterations.is_empty() { (start, end) } else { (first, last) };
+    /// Whether a stretch of the text was written under a condition that does not hold: by an iteration over the messages
+    /// that writes no answer, after one, or after the last one.
+    fn is_foreign(&self, (start, end): (usize, usize), condition: Condition, iterations: &[usize]) -> bool {
+        let own = iterations.iter().rposition(|begin| *begin <= start);
+        let begin = |at: Option<usize>| at.and_then(|at| iterations.get(at)).copied();
+        let (first, last) = match condition {
+            _ if iterations.is_empty() => (start, end),
+            Condition::Previous => {
+                let Some(previous) = begin(own.and_then(|own| own.checked_sub(1))) else { return true };
+                (previous, begin(own).unwrap_or(start))
+            }
+            Condition::Last => (begin(own).unwrap_or(start), start),
+            _ => {
+                let last = iterations.iter().find(|begin| **begin >= end).copied().unwrap_or(self.text.len());
+                (begin(own).unwrap_or(start), last)
+            }
+        };
         self.spans.iter().all(|span| last <= span.text || first >= span.end)
+    }
+
+    /// Where a block of a span may begin.
+    fn earliest(&self, span: &Span) -> usize {
+        if self.is_lenient { span.prompt } else { span.start }
     }
 
     /// The span that a stretch of the text belongs to.
@@ -113,9 +139,40 @@ impl Case {
 struct Span {
     /// The end of the text before it.
     header: usize,
+    /// Where the generation prompt begins to write what is before it.
+    prompt: usize,
     start: usize,
     text: usize,
     end: usize,
+}
+
+/// For which messages a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Condition {
+    /// For all that write there.
+    Always,
+    /// For the assistant's.
+    Own,
+    /// For the one after the assistant's, whose end it writes.
+    Previous,
+    /// For the end of a conversation whose last message is the assistant's.
+    Last,
+}
+
+impl Condition {
+    fn is_any(self) -> bool {
+        self != Self::Always
+    }
+
+    /// The condition as the template asks it; the messages are `variable` in their loop.
+    fn test(self, variable: &str) -> String {
+        match self {
+            Self::Always => "true".to_owned(),
+            Self::Own => format!("{variable}['role'] == 'assistant'"),
+            Self::Previous => "not loop.first and loop.previtem['role'] == 'assistant'".to_owned(),
+            Self::Last => "messages[-1]['role'] == 'assistant'".to_owned(),
+        }
+    }
 }
 
 /// The two places of a block in the source.
@@ -123,8 +180,7 @@ struct Span {
 struct Pair {
     from: usize,
     to: usize,
-    /// Whether it is only for the assistant's messages.
-    conditional: bool,
+    condition: Condition,
     /// How many characters at the start and the end of the text are not the model's. If there are any, the text is
     /// captured and split.
     around: (usize, usize),
@@ -133,8 +189,8 @@ struct Pair {
 }
 
 impl Pair {
-    fn plain(from: usize, to: usize, conditional: bool) -> Self {
-        Self { from, to, conditional, around: (0, 0), leads: [None; 2] }
+    fn plain(from: usize, to: usize, condition: Condition) -> Self {
+        Self { from, to, condition, around: (0, 0), leads: [None; 2] }
     }
 
     fn is_apart(&self, other: &Self) -> bool {
@@ -172,12 +228,23 @@ pub fn check_generation_blocks(
     if !template.has_generation_blocks() {
         return None;
     }
-    let cases = cases(template, variables, options);
-    (!cases.is_empty()).then(|| prove(template.source(), &cases, options, true))
+    examine(Budget::default(), || {
+        let cases = cases(template, variables, options);
+        let checked = (!cases.is_empty()).then(|| prove(template.source(), &cases, options, true));
+        // Without the rest of the conversations, those that agree prove nothing.
+        checked.filter(|checked| checked.is_err() || ended().is_none())
+    })
 }
 
 /// Adds generation blocks to a template.
 pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderOptions) -> Result<Patched, NotPatched> {
+    examine(Budget::default(), || {
+        let patched = patch(source, variables, options);
+        ended().map_or(patched, |why| Err(NotPatched { message: format!("the examination ended early: {why}") }))
+    })
+}
+
+fn patch(source: &str, variables: &Object, options: &RenderOptions) -> Result<Patched, NotPatched> {
     let not = |message: String| NotPatched { message };
     let template = ChatTemplate::compile(source).map_err(|error| not(error.to_string()))?;
     let cases = cases(&template, variables, options);
@@ -186,9 +253,13 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
     }
     if template.has_generation_blocks() {
         return match prove(source, &cases, options, true) {
-            Ok(conversations) => {
-                Ok(Patched { template: source.to_owned(), conversations, rewritten: Vec::new(), had_blocks: true })
-            }
+            Ok(conversations) => Ok(Patched {
+                template: source.to_owned(),
+                conversations,
+                rewritten: Vec::new(),
+                had_blocks: true,
+                begins_in_header: false,
+            }),
             Err(message) => Err(not(format!("the template's own generation blocks are wrong: {message}"))),
         };
     }
@@ -198,44 +269,63 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
     let pieces = source::cut(source);
     let traces = trace(&pieces, source, &cases, options)
         .ok_or_else(|| not("the template reads its own output: no place for a block can be found".to_owned()))?;
-    // One block per span if possible, else several in a row, else text that is captured and split. A condition
-    // duplicates a part of the source, so blocks without conditions are tried first.
-    let mut singles = (0..12).map_while(|skip| choose(&pieces, &cases, &traces, skip)).peekable();
-    let several = |conditions| several::choose(&pieces, &cases, &traces, conditions);
-    let repeats = singles.peek().is_some_and(|pairs| pairs.iter().any(|pair| pair.conditional));
-    let plain = repeats.then(|| several(false)).flatten();
-    let gathered = || gathered::choose(&pieces, &cases, &traces);
-    let last = iter::once_with(|| several(true)).chain(iter::once_with(gathered)).flatten();
+    let mut found = place(&pieces, &cases, &traces, options);
+    if found.is_err() {
+        // Conventions differ on the text that the generation prompt writes, so a block may begin in it.
+        let mut lenient = cases;
+        lenient.iter_mut().for_each(|case| case.is_lenient = true);
+        let patched = place(&pieces, &lenient, &traces, options);
+        found = patched.map(|patched| Patched { begins_in_header: true, ..patched }).or(found);
+    }
+    found.map(|patched| Patched { template: patched.template + end, ..patched }).map_err(not)
+}
+
+/// One block per span if possible, else several in a row, else text that is captured and split. A condition duplicates a
+/// part of the source, so blocks without conditions are tried first.
+fn place(pieces: &[Piece], cases: &[Case], traces: &[Trace], options: &RenderOptions) -> Result<Patched, String> {
+    let mut singles = (0..12).map_while(|skip| choose(pieces, cases, traces, skip)).peekable();
+    let several = |conditions: &[Condition]| several::choose(pieces, cases, traces, conditions);
+    let repeats = singles.peek().is_some_and(|pairs| pairs.iter().any(|pair| pair.condition.is_any()));
+    let plain = repeats.then(|| several(&[])).flatten();
+    let gathered = || gathered::choose(pieces, cases, traces);
+    let last = iter::once_with(|| several(&[Condition::Own]))
+        .chain(iter::once_with(|| several(&[Condition::Own, Condition::Previous, Condition::Last])))
+        .chain(iter::once_with(gathered))
+        .flatten();
     let mut message = None;
     let mut refuted: Vec<Vec<Pair>> = Vec::new();
-    for pairs in plain.into_iter().chain(singles).chain(last) {
+    for pairs in plain.into_iter().chain(singles).chain(last).take_while(|_| ended().is_none()) {
         if refuted.contains(&pairs) {
             continue;
         }
-        let Some(patched) = build(&pieces, &pairs, &cases) else { continue };
-        match prove(&patched.template, &cases, options, false) {
-            Ok(conversations) => {
-                return Ok(Patched { template: patched.template + end, conversations, ..patched });
-            }
+        let Some(patched) = build(pieces, &pairs, cases) else { continue };
+        match prove(&patched.template, cases, options, false) {
+            Ok(conversations) => return Ok(Patched { conversations, ..patched }),
             Err(why) => message = Some(why),
         }
         refuted.push(pairs);
     }
-    Err(not(message.unwrap_or_else(|| reason::why(&pieces, &cases, &traces))))
+    Err(message.unwrap_or_else(|| reason::why(pieces, cases, traces)))
 }
 
 fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Vec<Case> {
     let renderer = Renderer::new(template, options.clone());
-    let form = Frames::form(&renderer, variables);
     let mut cases = Vec::new();
-    for suffix in ["", OTHER_TEXT] {
+    for (suffix, mark) in HALVES {
+        let mut variables = variables.clone();
+        variables.extend(stand_ins(template, &variables, mark));
+        let form = Frames::form(&renderer, &variables);
+        let prompt = prompt(&renderer, &variables, &form);
         for tools in ["", "aa"] {
             for shape in SHAPES.split(' ') {
+                if ended().is_some() {
+                    return cases;
+                }
                 if form.reasoning.is_none() && shape.contains(['R', 'r', 'q']) {
                     continue;
                 }
                 let script = Script::new(shape, tools, &form, suffix);
-                let context = context(variables, &script.messages, &script.tools, false);
+                let context = context(&variables, &script.messages, &script.tools, false);
                 let Ok(masked) = mask_with(&renderer, &context) else { continue };
                 // A turn whose call the template drops has no text to mask.
                 let answers = script.messages.iter().filter(|message| role_of(message) == Some("assistant"));
@@ -248,14 +338,32 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
                 let spans = masked.spans.iter().zip(&masked.headers).map(|((start, end), (header, _))| {
                     let within = |part: &&super::mask::PartSpan| part.start >= *start && part.end <= *end;
                     let text = masked.parts.iter().filter(within).map(|part| part.start).min().unwrap_or(*start);
-                    Span { header: byte(*header), start: byte(*start), text: byte(text), end: byte(*end) }
+                    let start = byte(*start);
+                    let prompt = start - prompted(slice(&masked.text, ..start), &prompt);
+                    Span { header: byte(*header), prompt, start, text: byte(text), end: byte(*end) }
                 });
                 let messages = Value::List(script.messages);
-                cases.push(Case { messages, context, spans: spans.collect(), text: masked.text });
+                let spans = spans.collect();
+                cases.push(Case { messages, context, spans, text: masked.text, is_lenient: false });
             }
         }
     }
     cases
+}
+
+/// What the generation prompt adds to a user's message.
+fn prompt(renderer: &Renderer<'_>, variables: &Object, form: &Form) -> String {
+    let script = Script::new("U", "", form, "");
+    let render = |prompt| renderer.text(&context(variables, &script.messages, &script.tools, prompt));
+    let added =
+        render(true).zip(render(false)).and_then(|(with, without)| Some(with.strip_prefix(&without)?.to_owned()));
+    added.unwrap_or_default()
+}
+
+/// How many bytes at the end of a text are the beginning of a prompt.
+fn prompted(text: &str, prompt: &str) -> usize {
+    let starts = prompt.char_indices().map(|(at, character)| at + character.len_utf8());
+    starts.filter(|length| text.ends_with(slice(prompt, ..*length))).max().unwrap_or(0)
 }
 
 /// Gives the byte at which each code point of a text begins.
@@ -323,6 +431,9 @@ fn fit(case: &Case, span: &Span, start: usize, end: usize) -> Option<usize> {
     if start == span.start || (start < span.start && case.is_blank(start, span.start)) {
         return Some(0);
     }
+    if start < span.start && start >= case.earliest(span) {
+        return Some(2);
+    }
     (start > span.start && start <= span.text).then_some(if case.is_blank(span.start, start) { 0 } else { 1 })
 }
 
@@ -336,6 +447,9 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
             let steps = trace.iter().copied().enumerate();
             let starts: Vec<_> = steps.filter(|(_, (at, _))| *at <= span.text).collect();
             for (first, (start, from)) in starts.into_iter().rev().take(MOST_STARTS) {
+                if ended().is_some() {
+                    return None;
+                }
                 let mut seen: Vec<usize> = Vec::new();
                 for (end, to) in trace.iter().skip(first + 1).copied() {
                     if end > span.end {
@@ -344,10 +458,11 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
                     if seen.contains(&to) || to <= from {
                         continue;
                     }
+                    charge(seen.len() / PLACES_PER_STEP + 1);
                     seen.push(to);
                     let Some(cost) = fit(case, span, start, end) else { continue };
-                    for conditional in [false, true] {
-                        let pair = Pair::plain(from, to, conditional);
+                    for condition in [Condition::Always, Condition::Own] {
+                        let pair = Pair::plain(from, to, condition);
                         if push_new(found.entry(pair).or_default(), (case_index, span_index)) {
                             *costs.entry(pair).or_default() += cost;
                         }
@@ -359,11 +474,11 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
     let bodies: HashMap<usize, Vec<usize>> =
         (0..=pieces.len()).filter_map(|at| Some((at, source::body_at(pieces, at)?))).collect();
     found.retain(|pair, _| {
-        let variable = !pair.conditional || message_loop(pieces, pair.from).is_some();
+        let variable = !pair.condition.is_any() || message_loop(pieces, pair.from).is_some();
         variable && bodies.get(&pair.from) == bodies.get(&pair.to)
     });
     let mut valid: HashMap<Pair, bool> = HashMap::new();
-    let rank = |pair: &Pair| (pair.conditional, costs.get(pair).copied(), divided(pieces, pair), pair.to - pair.from);
+    let rank = |pair: &Pair| (pair.condition, costs.get(pair).copied(), divided(pieces, pair), pair.to - pair.from);
     cover(cases, &found, skip, rank, |pair| {
         *valid.entry(*pair).or_insert_with(|| marks_only_answers(pieces, pair, cases, traces))
     })
@@ -416,6 +531,7 @@ fn marks_only_answers(pieces: &[Piece], pair: &Pair, cases: &[Case], traces: &[T
     let messages = message_loop(pieces, pair.from);
     let leads = pair.leads(cases);
     cases.iter().zip(traces).all(|(case, trace)| {
+        charge(trace.len() + case.text.len() / PLACES_PER_STEP);
         let iterations = messages.as_ref().map_or_else(Vec::new, |messages| messages.iterations(trace));
         let mut start = None;
         trace.iter().all(|(at, place)| {
@@ -432,7 +548,8 @@ fn marks_only_answers(pieces: &[Piece], pair: &Pair, cases: &[Case], traces: &[T
                 begin += leads.iter().find(|lead| text.starts_with(**lead)).map_or(0, |lead| lead.len());
                 fit(case, span, begin, end).is_some()
             });
-            fits || begin == *at || (pair.conditional && case.is_foreign((begin, *at), &iterations))
+            fits || begin == *at
+                || (pair.condition.is_any() && case.is_foreign((begin, *at), pair.condition, &iterations))
         })
     })
 }
@@ -463,6 +580,12 @@ fn message_loop(pieces: &[Piece], at: usize) -> Option<MessageLoop> {
     })
 }
 
+/// The loop over the messages that ends before a place.
+fn loop_before(pieces: &[Piece], at: usize) -> Option<MessageLoop> {
+    let block = (0..at).rev().find(|block| message_loop(pieces, block + 1).is_some_and(|it| it.block == *block))?;
+    message_loop(pieces, block + 1)
+}
+
 /// The source with blocks at the pairs.
 fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
     let mut rewritten = Vec::new();
@@ -485,20 +608,18 @@ fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
         let ends = if data(pieces.get(pair.to.checked_sub(1)?)) { "+" } else { "" };
         let is_gathered = pair.around != (0, 0) || pair.leads != [None; 2];
         let leads = pair.leads(cases);
-        if pair.conditional || is_gathered {
+        if pair.condition.is_any() || is_gathered {
             rewritten.push(inside.trim().to_owned());
         }
-        if pair.conditional {
-            let name = message_loop(pieces, pair.from)?.variable;
+        if pair.condition.is_any() {
+            let test = pair.condition.test(&message_loop(pieces, pair.from).map_or_else(String::new, |it| it.variable));
             let block = if is_gathered {
                 gathered::block(pieces, pair, &leads, &inside, [("", begins), (ends, "")])?
             } else {
                 format!("{{% generation {begins}%}}{inside}{{%{ends} endgeneration %}}")
             };
-            template += &format!(
-                "{{%{left} if {name}['role'] == 'assistant' %}}{block}{{% else {begins}%}}{inside}{{%{ends} endif \
-                 {right}%}}"
-            );
+            template +=
+                &format!("{{%{left} if {test} %}}{block}{{% else {begins}%}}{inside}{{%{ends} endif {right}%}}");
         } else if is_gathered {
             template += &gathered::block(pieces, pair, &leads, &inside, [(left, begins), (ends, right)])?;
         } else {
@@ -508,7 +629,7 @@ fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
         at = pair.to;
     }
     template += &source::join(pieces, at, pieces.len(), &|_| None);
-    Some(Patched { template, conversations: 0, rewritten, had_blocks: false })
+    Some(Patched { template, conversations: 0, rewritten, had_blocks: false, begins_in_header: false })
 }
 
 /// Renders every conversation with the patched template: the same bytes, and the spans of the mask.

@@ -2,7 +2,7 @@
 //! source, whose ends are in different bodies, or whose source also writes other text.
 
 use super::source::{self, Piece};
-use super::{Case, Pair, Span, Trace, fit, marks_only_answers};
+use super::{Case, Condition, Pair, Span, Trace, fit, marks_only_answers};
 use backchat_core::diagnostic::shortened;
 use backchat_core::text::slice;
 
@@ -76,7 +76,7 @@ fn pairs(pieces: &[Piece], case: &Case, trace: &Trace, span: &Span) -> Vec<Pair>
         let ends = trace.iter().skip(step + 1).filter(|(end, to)| *end == span.end && to > from);
         for (end, to) in ends.filter(|(_, to)| source::body_at(pieces, *to) == body) {
             if fit(case, span, *start, *end).is_some() {
-                found.push(Pair::plain(*from, *to, false));
+                found.push(Pair::plain(*from, *to, Condition::Always));
             }
         }
     }

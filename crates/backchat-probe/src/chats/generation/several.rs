@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::source::{self, Piece};
-use super::{Case, Pair, Trace, divided, message_loop};
+use super::{Case, Condition, PLACES_PER_STEP, Pair, Trace, divided, loop_before, message_loop};
+use backchat_chat::{charge, ended};
 use backchat_core::text::slice;
 
 /// How many blocks a template may need.
@@ -17,24 +18,33 @@ struct Candidate {
     marked: Vec<(usize, usize, usize)>,
 }
 
-/// Chooses blocks that together cover every span and nothing else, those that cover most first; `conditions` admits
-/// blocks that are only for the assistant's messages.
-pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bool) -> Option<Vec<Pair>> {
+/// Chooses blocks that together cover every span and nothing else, those that cover most first; `conditions` are those
+/// that blocks may have.
+pub(super) fn choose(
+    pieces: &[Piece],
+    cases: &[Case],
+    traces: &[Trace],
+    conditions: &[Condition],
+) -> Option<Vec<Pair>> {
     let candidates = candidates(pieces, cases, traces, conditions);
     let mut missing: Vec<Vec<bool>> = cases.iter().map(uncovered).collect();
     let mut chosen: Vec<Pair> = Vec::new();
     while missing.iter().flatten().any(|missing| *missing) {
-        if chosen.len() == MOST_BLOCKS {
+        if chosen.len() == MOST_BLOCKS || ended().is_some() {
             return None;
         }
         let gain = |candidate: &Candidate| -> usize {
             let bytes = candidate.marked.iter().filter_map(|(case, start, end)| missing.get(*case)?.get(*start..*end));
-            bytes.map(|bytes| bytes.iter().filter(|byte| **byte).count()).sum()
+            let gains = bytes.map(|bytes| {
+                charge(bytes.len() / PLACES_PER_STEP + 1);
+                bytes.iter().filter(|byte| **byte).count()
+            });
+            gains.sum()
         };
         let is_free = |candidate: &&Candidate| chosen.iter().all(|other| candidate.pair.is_apart(other));
         let best = candidates.iter().filter(is_free).max_by_key(|candidate| {
             let pair = &candidate.pair;
-            let cost = (pair.conditional, divided(pieces, pair), pair.to - pair.from);
+            let cost = (pair.condition, divided(pieces, pair), pair.to - pair.from);
             (gain(candidate), std::cmp::Reverse(cost))
         })?;
         if gain(best) == 0 {
@@ -68,7 +78,7 @@ fn uncovered(case: &Case) -> Vec<bool> {
 }
 
 /// Every pair in one body that marks only spans.
-fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bool) -> Vec<Candidate> {
+fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: &[Condition]) -> Vec<Candidate> {
     // The position in the renders at which each place was reached, in their order.
     let mut reached: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();
     for (case, trace) in traces.iter().enumerate() {
@@ -86,18 +96,16 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bo
     bodies.sort();
     let mut found = Vec::new();
     for places in bodies {
-        let messages = places.first().filter(|_| conditions).and_then(|place| message_loop(pieces, *place));
-        let iterations: Option<Vec<Vec<usize>>> =
-            messages.map(|messages| traces.iter().map(|trace| messages.iterations(trace)).collect());
-        let conditions: Vec<_> = [None].into_iter().chain(iterations.as_deref().map(Some)).collect();
-        for (index, from) in places.iter().enumerate() {
-            for condition in &conditions {
+        let conditions = places.first().map_or_else(Vec::new, |place| asked(pieces, traces, *place, conditions));
+        for (index, from) in places.iter().enumerate().take_while(|_| ended().is_none()) {
+            for (condition, iterations) in &conditions {
                 for to in places.iter().skip(index + 1) {
                     let (Some(starts), Some(ends)) = (reached.get(from), reached.get(to)) else { continue };
+                    charge(starts.len());
                     // A pair that marks other text does so at any greater length.
-                    let Some(marked) = marked(cases, starts, ends, *condition) else { break };
+                    let Some(marked) = marked(cases, [starts, ends], *condition, iterations) else { break };
                     if !marked.is_empty() && found.len() < MOST_PAIRS {
-                        found.push(Candidate { pair: Pair::plain(*from, *to, condition.is_some()), marked });
+                        found.push(Candidate { pair: Pair::plain(*from, *to, *condition), marked });
                     }
                 }
             }
@@ -106,13 +114,38 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bo
     found
 }
 
-/// The text in spans that a pair marks; `None` if it marks other text. Under a condition, given by where the iterations
-/// over the messages of each case begin, it may write other messages.
+/// The conditions that a block in a body may have, with the positions at which the iterations over the messages begin in
+/// each case.
+fn asked(
+    pieces: &[Piece],
+    traces: &[Trace],
+    place: usize,
+    conditions: &[Condition],
+) -> Vec<(Condition, Vec<Vec<usize>>)> {
+    let mut found = vec![(Condition::Always, Vec::new())];
+    let inside = message_loop(pieces, place);
+    let before = if inside.is_none() { loop_before(pieces, place) } else { None };
+    for condition in conditions {
+        let messages = match condition {
+            Condition::Last => &before,
+            _ => &inside,
+        };
+        found.extend(
+            messages
+                .as_ref()
+                .map(|messages| (*condition, traces.iter().map(|trace| messages.iterations(trace)).collect())),
+        );
+    }
+    found
+}
+
+/// The text in spans that a pair marks; `None` if it marks other text. Under a condition it may write other messages;
+/// `iterations` are where those over the messages begin in each case.
 fn marked(
     cases: &[Case],
-    starts: &[(usize, usize)],
-    ends: &[(usize, usize)],
-    condition: Option<&[Vec<usize>]>,
+    [starts, ends]: [&[(usize, usize)]; 2],
+    condition: Condition,
+    iterations: &[Vec<usize>],
 ) -> Option<Vec<(usize, usize, usize)>> {
     let mut marked = Vec::new();
     if starts.len() != ends.len() {
@@ -124,15 +157,16 @@ fn marked(
             return Some(Vec::new());
         };
         let text = slice(&case.text, *start..*end);
+        charge(text.len() / PLACES_PER_STEP);
         if text.trim().is_empty() {
             continue;
         }
         // White space before the text may be inside or outside; after the stop it is outside.
         let first = start + text.len() - text.trim_start().len();
-        let iterations = condition.and_then(|condition| condition.get(*case_index));
-        if case.spans.iter().any(|span| first >= span.start && *end <= span.end) {
+        let iterations = iterations.get(*case_index).filter(|_| condition.is_any());
+        if case.spans.iter().any(|span| first >= case.earliest(span) && *end <= span.end) {
             marked.push((*case_index, *start, *end));
-        } else if !iterations.is_some_and(|iterations| case.is_foreign((*start, *end), iterations)) {
+        } else if !iterations.is_some_and(|iterations| case.is_foreign((*start, *end), condition, iterations)) {
             return None;
         }
     }

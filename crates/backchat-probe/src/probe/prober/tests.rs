@@ -75,15 +75,24 @@ fn a_refused_conversation_is_rendered_in_another_request_shape() {
         // Each error message is kept once.
         prober.render_in(RequestShape { arguments_text: true, ..RequestShape::USUAL }, &messages, &none, false);
         assert_eq!(prober.refused(), ["calls have no content"]);
-        assert!(prober.refuses_calls().is_none(), "another request shape is accepted");
     });
 }
 
 #[test]
-fn the_error_of_a_template_that_refuses_calls_is_reported() {
-    let source = chat_template("{% if m.tool_calls %}{{ raise_exception('no tools here') }}{% endif %}{{ m.content }}");
+fn the_errors_of_a_conversation_are_those_in_the_forms_that_take_another_one() {
+    let source =
+        chat_template("{% if m.tool_calls %}{{ raise_exception('no tools here') }}{% endif %}{{ m.content + '' }}");
     with_prober(&source, |prober| {
-        assert_eq!(prober.refuses_calls().unwrap().message, "no tools here");
+        let errors = |taken: Answer| {
+            let called = said(Answer { calls: vec![call(0, 1)], ..taken.clone() });
+            let errors = prober.refusals(&said(taken), &called, &Setting::new());
+            (errors.len(), errors.first().map(|error| error.message.clone()))
+        };
+        // Content must be a text: in two forms of the arguments and three of absent content, which is not there, or in two
+        // of the arguments and two of content, of which neither is there.
+        let refused = Some("no tools here".to_owned());
+        assert_eq!(errors(Answer::content("Hello")), (6, refused.clone()));
+        assert_eq!(errors(Answer::default()), (4, refused));
         assert!(prober.refuses_answers().is_none());
     });
 }
@@ -229,7 +238,6 @@ fn a_template_that_never_ends_is_rendered_once() {
     let variables = Object::new();
     let prober = Prober::new(&template, &variables, None);
     assert_eq!(prober.refuses_answers().map(|error| error.kind()), Some(RenderErrorKind::Exhausted));
-    assert_eq!(prober.refuses_calls(), prober.refuses_answers());
     assert_eq!((prober.renders(), prober.at("2026-01-01T00:00:00").settled().is_none()), (1, true));
 }
 

@@ -1,0 +1,201 @@
+//! The outcomes that conversations have had, and those that none has had.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::places::answer_texts;
+use crate::probe::Answer;
+use backchat_chat::{Change, Decision, Ran, Relation};
+use backchat_core::json::Value;
+use backchat_core::push_new;
+
+/// In how many conversations an outcome is remembered, with its operands.
+const MOST_WITNESSES: usize = 6;
+
+/// How many pairs of operands are remembered of one outcome.
+const MOST_OPERANDS: usize = 48;
+
+/// How many keys of a table or members of a list are sought.
+const MOST_MEMBERS: usize = 12;
+
+/// One outcome of a condition, or one way a filter went.
+#[derive(Clone, Debug)]
+struct Seen {
+    /// The conversations in which it occurred, by number.
+    witnesses: Vec<usize>,
+    operands: Vec<(Value, Value)>,
+}
+
+/// A condition, or a filter of a text, and how it went: `seen[0]` if it was false or changed nothing.
+#[derive(Clone, Debug)]
+struct Branching {
+    kind: Sought,
+    seen: [Option<Seen>; 2],
+}
+
+impl Branching {
+    fn goals(&self, span: Range<usize>, is_own: bool) -> Vec<Goal> {
+        let goal = |sought: Sought, wanted: bool, seen: &Seen| Goal {
+            span: span.clone(),
+            is_own,
+            sought,
+            wanted,
+            operands: seen.operands.clone(),
+            witnesses: seen.witnesses.clone(),
+        };
+        let mut goals = Vec::new();
+        match (&self.kind, &self.seen) {
+            (_, [Some(seen), None]) => goals.push(goal(self.kind.clone(), true, seen)),
+            (Sought::Outcome(relation), [None, Some(seen)]) if *relation != Relation::Key => {
+                goals.push(goal(self.kind.clone(), false, seen));
+            }
+            _ => {}
+        }
+        if let Sought::Outcome(Relation::In | Relation::Key) = self.kind {
+            let seen: Vec<&Seen> = self.seen.iter().flatten().collect();
+            let mut members: Vec<Value> = Vec::new();
+            for (_, right) in seen.iter().flat_map(|seen| &seen.operands) {
+                for member in right.as_list().into_iter().flatten().take(MOST_MEMBERS) {
+                    push_new(&mut members, member.clone());
+                }
+            }
+            members.retain(|member| !member.is_null() && !self.has_met(member));
+            let last = seen.last();
+            goals.extend(members.into_iter().filter_map(|member| Some(goal(Sought::Member(member), true, last?))));
+        }
+        goals
+    }
+
+    /// Whether some conversation looked up this member.
+    fn has_met(&self, member: &Value) -> bool {
+        self.seen.iter().flatten().flat_map(|seen| &seen.operands).any(|(left, _)| left == member)
+    }
+}
+
+/// What a goal asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sought {
+    Outcome(Relation),
+    /// That a value looked up in a table, or sought in a list, is this key or member.
+    Member(Value),
+    /// A change by the filter, method or slice with this name and these constant arguments.
+    Change(String, Vec<Value>),
+}
+
+/// An outcome that no conversation has had.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Goal {
+    /// Bytes of the chat template's source.
+    pub span: Range<usize>,
+    /// Whether it is about a text of the answer.
+    is_own: bool,
+    pub sought: Sought,
+    /// The outcome: true for a change.
+    pub wanted: bool,
+    /// The operands with which it went the other way; a filter's value is the first of a pair.
+    pub operands: Vec<(Value, Value)>,
+    /// Conversations in which it went the other way, by number.
+    pub witnesses: Vec<usize>,
+}
+
+impl Goal {
+    pub(super) fn is_change(&self) -> bool {
+        matches!(self.sought, Sought::Change(..))
+    }
+}
+
+/// The outcomes of conditions, and the changes of filters, in some conversations.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    /// By place, and whether the operand is a text of the answer: what a user said decides nothing about a turn.
+    known: BTreeMap<(usize, usize, bool), Branching>,
+    conversations: usize,
+}
+
+impl Coverage {
+    /// Adds what ran in a conversation that ends with this answer, and returns its number.
+    pub fn add(&mut self, ran: Ran, answer: &Answer) -> usize {
+        let texts = answer_texts(answer);
+        let number = self.conversations;
+        self.conversations += 1;
+        for Decision { span, outcome, relation, operands } in ran.decisions {
+            self.see_each(span, &Sought::Outcome(relation), outcome, operands, number, &texts);
+        }
+        for Change { span, name, arguments, changed, values } in ran.changes {
+            let operands = values.into_iter().map(|value| (value, Value::Null)).collect();
+            self.see_each(span, &Sought::Change(name, arguments), changed, operands, number, &texts);
+        }
+        number
+    }
+
+    fn see_each(
+        &mut self,
+        span: Range<usize>,
+        kind: &Sought,
+        outcome: bool,
+        operands: Vec<(Value, Value)>,
+        conversation: usize,
+        texts: &[&str],
+    ) {
+        let is_text = |value: &Value| value.as_str().is_some_and(|value| texts.contains(&value.trim()));
+        let (own, others): (Vec<_>, Vec<_>) =
+            operands.into_iter().partition(|(left, right)| is_text(left) || is_text(right));
+        for (is_own, operands) in [(true, own), (false, others)] {
+            if !operands.is_empty() {
+                self.see((span.start, span.end, is_own), kind.clone(), outcome, operands, conversation);
+            }
+        }
+    }
+
+    fn see(
+        &mut self,
+        place: (usize, usize, bool),
+        kind: Sought,
+        outcome: bool,
+        operands: Vec<(Value, Value)>,
+        conversation: usize,
+    ) {
+        let branching = self.known.entry(place).or_insert_with(|| Branching { kind, seen: [None, None] });
+        let [no, yes] = &mut branching.seen;
+        let seen = if outcome { yes } else { no };
+        let seen = seen.get_or_insert_with(|| Seen { witnesses: Vec::new(), operands: Vec::new() });
+        let before = seen.operands.len();
+        for pair in operands.into_iter().filter(|_| before < MOST_OPERANDS) {
+            push_new(&mut seen.operands, pair);
+        }
+        // A conversation with other operands than the earlier ones shows where they come from.
+        if seen.witnesses.len() < MOST_WITNESSES && (seen.witnesses.is_empty() || seen.operands.len() > before) {
+            seen.witnesses.push(conversation);
+        }
+    }
+
+    /// Whether some conversation had this outcome.
+    pub fn has(&self, goal: &Goal) -> bool {
+        let known = self.known.get(&(goal.span.start, goal.span.end, goal.is_own));
+        known.is_some_and(|branching| {
+            let [no, yes] = &branching.seen;
+            if let Sought::Member(member) = &goal.sought {
+                return branching.has_met(member);
+            }
+            if goal.wanted { yes.is_some() } else { no.is_some() }
+        })
+    }
+
+    /// The goals, in the order of their conditions in the template.
+    pub fn goals(&self) -> Vec<Goal> {
+        self.known.iter().flat_map(|((start, end, is_own), branching)| branching.goals(*start..*end, *is_own)).collect()
+    }
+
+    /// How many conditions ran, and how many of them went both ways.
+    pub fn conditions(&self) -> (usize, usize) {
+        let mut places: BTreeMap<(usize, usize), [bool; 2]> = BTreeMap::new();
+        for ((start, end, _), branching) in &self.known {
+            if matches!(branching.kind, Sought::Outcome(_)) {
+                let [no, yes] = places.entry((*start, *end)).or_default();
+                *no |= branching.seen.first().is_some_and(Option::is_some);
+                *yes |= branching.seen.last().is_some_and(Option::is_some);
+            }
+        }
+        (places.len(), places.values().filter(|seen| seen.iter().all(|seen| *seen)).count())
+    }
+}

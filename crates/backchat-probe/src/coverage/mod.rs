@@ -1,0 +1,12 @@
+//! Which outcomes of a chat template's conditions some conversations have, and conversations for the others.
+//!
+//! [`Coverage`] collects what renders report. A [`Goal`] is an outcome that none of them had, or a filter that changed
+//! nothing. [`suggestions`] are conversations that may reach it, made from the operands of the condition.
+
+mod goals;
+mod places;
+mod suggestions;
+
+pub use goals::{Coverage, Goal, Sought};
+pub use places::Place;
+pub use suggestions::{Likeness, Suggested, suggestions};

@@ -1,0 +1,62 @@
+//! What the assistant wrote, before and after a repair: the same spans where the bytes are the same, and those of a
+//! conversation that says the same where the repair changed them.
+
+use std::rc::Rc;
+
+use super::trial::{Standing, Trial};
+use crate::chats::mask_with;
+use crate::probe::Renderer;
+use backchat_chat::ChatTemplate;
+
+/// How many conversations of each kind are compared.
+const MOST: usize = 6;
+
+/// Spans of the assistant's text, and those of generation blocks, in code points.
+type Spans = (Vec<(usize, usize)>, Vec<(usize, usize)>);
+
+/// The conversations that masks are compared of, and their masks before any repair.
+pub(super) struct Masks {
+    kept: Vec<(usize, Rc<Spans>)>,
+}
+
+fn spans(trial: &Trial, renderer: &Renderer<'_>, at: usize) -> Option<Spans> {
+    let masked = mask_with(renderer, &trial.tests.get(at)?.context).ok()?;
+    masked.problems.is_empty().then_some((masked.spans, masked.tags))
+}
+
+impl Masks {
+    /// The masks of some conversations that render before any repair.
+    pub fn before(trial: &Trial, template: &ChatTemplate) -> Self {
+        let renderer = Renderer::new(template, trial.options.clone());
+        let answered: Vec<usize> = (0..trial.tests.len()).filter(|at| trial.is_answered(*at)).collect();
+        let step = (answered.len() / MOST).max(1);
+        let kept = answered.into_iter().step_by(step).take(MOST);
+        let kept = kept.filter_map(|at| Some((at, Rc::new(spans(trial, &renderer, at)?))));
+        Self { kept: kept.collect() }
+    }
+
+    /// How many conversations have the mask that they should; `None` if one has not.
+    pub fn same(&self, trial: &Trial, template: &ChatTemplate, first: &Standing, now: &Standing) -> Option<usize> {
+        let renderer = Renderer::new(template, trial.options.clone());
+        let mut same = 0;
+        let is_changed = |at: usize| first.outcomes.get(at) != now.outcomes.get(at);
+        for (at, wanted) in self.kept.iter().filter(|(at, _)| !is_changed(*at)) {
+            if spans(trial, &renderer, *at)? != **wanted {
+                return None;
+            }
+            same += 1;
+        }
+        let repaired = (0..trial.tests.len()).filter(|at| trial.has_goal(*at) && is_changed(*at));
+        for at in repaired.take(MOST) {
+            let twin = now.outcomes.get(at)?.as_ref().ok().and_then(|text| trial.rendering(text));
+            let spans = |at| spans(trial, &renderer, at);
+            // A conversation whose answers cannot be located has no mask to compare.
+            let Some((own, twin)) = spans(at).zip(twin.and_then(spans)) else { continue };
+            if own != twin {
+                return None;
+            }
+            same += 1;
+        }
+        Some(same)
+    }
+}
