@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::compile::{CallRegion, Choices, Guard};
+use super::compile::{CallRegion, Choices, Guard, Quotes};
 use super::{Options, derive};
 use crate::wire::Reading;
 use crate::wire::marks::Segmentation;
@@ -34,6 +34,11 @@ const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
     ("space: exact", |choices| choices.exact_space, None),
     ("section: required", |choices| choices.needs_section, None),
     ("inside: the section", |choices| choices.inside_section, None),
+    (
+        "quotes: plain",
+        |choices| choices.quotes == Quotes::Plain,
+        Some("values in quotes, for a reader without look-arounds"),
+    ),
     ("lead: content", |choices| choices.after_content, None),
     ("thought: ends at the first mark", |choices| choices.thought_ends_early, None),
     ("stray close: swallowed", |choices| choices.drops_stray, None),

@@ -102,6 +102,7 @@ pub(super) fn wire() -> WireFormat {
         message: None,
         end: "<end>".to_owned(),
         stops: vec!["<end>".to_owned()],
+        given_stops: Vec::new(),
     }
 }
 
@@ -118,6 +119,7 @@ pub(super) fn cut(texts: [&str; 5]) -> Cut {
 /// Any number of calls of this form.
 pub(super) fn calls(texts: [&str; 5], body: Body) -> Calls {
     Calls {
+        sections: Vec::new(),
         cuts: vec![cut(texts)],
         body,
         several: true,
@@ -168,7 +170,21 @@ pub(super) fn pairs([open, gap, close, separator]: [&str; 4]) -> Pairs {
         braces: None,
         values: Values { strings: Encoding::Bare, python: false, frame: None, typed: None },
         written: Vec::new(),
+        forms: Vec::new(),
     }
+}
+
+/// The wire of calls as Python writes them: `<calls>[f(a='x', b=1), g()]</calls>`.
+pub(super) fn python_list() -> WireFormat {
+    let mut keywords = pairs(["", "=", "", ", "]);
+    let quote = || "'".to_owned();
+    keywords.values = Values {
+        strings: Encoding::Quoted { open: quote(), close: quote(), escaped: true },
+        python: true,
+        ..keywords.values
+    };
+    let body = named_body("(", Arguments::Pairs(Box::new(keywords)));
+    wire_with(["<calls>[", "", ")", ", ", "]</calls>"], body)
 }
 
 /// The draft of a wire under the plainest choices.

@@ -5,13 +5,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::compile::{Choices, Topic, compile};
+use super::compile::{CallRegion, Choices, Topic, are_python_list, compile};
 use super::needed::holds_probe;
+use super::readers::Fitted;
 use super::{Attempt, Job, keep};
 use crate::wire::{self, Reading, structure::WireFormat};
+use backchat_chat::{charge, ended};
 use backchat_core::distinct;
 use backchat_core::json::{Step, Value};
 use backchat_probe::probe::steady::Varying;
+
+/// What a byte of a candidate costs that is written, loaded and shown to its readers, in steps of the evaluator.
+const PROVING: usize = 4;
 
 /// How many candidates are proved at most.
 const MOST_PROOFS: usize = 32;
@@ -29,6 +34,8 @@ pub(super) struct Chosen {
     pub varying: Varying,
     pub reasoning_field: String,
     pub attempt: Attempt,
+    /// A draft that reads more, but that some reader refuses.
+    pub refused: Option<Attempt>,
 }
 
 /// Infers the structure and finds the candidate that reads it best; `None` if no content shows or nothing compiles.
@@ -106,6 +113,8 @@ struct Search {
     refuted: HashSet<String>,
     known: HashSet<Choices>,
     best: Option<Attempt>,
+    /// The choices of the best.
+    chosen: Choices,
     /// How many more candidates may be proved.
     left: usize,
     /// How many in a row did not improve on the best.
@@ -113,16 +122,18 @@ struct Search {
 }
 
 impl Search {
-    /// Infers the structure in one reading; `None` if no content shows.
+    /// Infers the structure in one reading; `None` if no content shows, or if the examination ends.
     fn infer(varying: &Varying, reading: Reading, job: &Job<'_>) -> Option<Self> {
         let Job { proof, options, readers } = job;
-        let mut wire = wire::infer(&proof.prober.steady(varying), &proof.request.usage, reading)?;
+        let wire = wire::infer(&proof.prober.steady(varying), &proof.request.usage, reading)?;
+        // A structure of some of its renders is none.
+        let mut wire = Some(wire).filter(|_| ended().is_none())?;
         let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
         let reasoning_field = readers.reasoning_field(options, &keys);
         // A template cannot contain marks that change with the values of a message.
         let holds_needles = |wire: &WireFormat| {
             let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
-            holds_probe(&text)
+            charge(PROVING * text.len()) && holds_probe(&text)
         };
         if holds_needles(&wire) {
             wire.calls = None;
@@ -142,6 +153,7 @@ impl Search {
             refuted: HashSet::new(),
             known: HashSet::from([Choices::default()]),
             best: None,
+            chosen: Choices::default(),
             left: MOST_PROOFS,
             in_vain: 0,
         }
@@ -155,13 +167,33 @@ impl Search {
     /// Proves candidates until one reads everything and suits every reader, or until that is unlikely. Returns the best.
     fn finish(mut self, trials: &mut Trials<'_, '_>) -> Option<Chosen> {
         while self.step(trials) {}
-        let Self { wire, varying, reasoning_field, best, .. } = self;
-        Some(Chosen { wire, varying, reasoning_field, attempt: best? })
+        let mut refused = self.list(trials.job);
+        let mut best = self.best?;
+        // A draft that the readers refuse is better than none that reads calls, unless they were requested.
+        let is_only = |list: &mut Attempt| list.refusals.is_empty() || list.requested == 0 && !best.reads_calls();
+        if let Some(list) = refused.take_if(is_only) {
+            best = Attempt { avoided: best.avoided, ..list };
+        }
+        let Self { wire, varying, reasoning_field, .. } = self;
+        Some(Chosen { wire, varying, reasoning_field, attempt: best, refused })
+    }
+
+    /// The draft that reads all calls as one list, if it reads more than the best and requested readers accept it.
+    fn list(&self, job: &Job<'_>) -> Option<Attempt> {
+        let best = self.best.as_ref().filter(|best| best.verdict.passed < best.verdict.cases)?;
+        let choices = Choices { region: CallRegion::List, ..self.chosen };
+        if !are_python_list(&self.wire, &choices) {
+            return None;
+        }
+        let template = compile(&self.wire, &choices, &self.reasoning_field);
+        let list = Attempt::prove(Fitted { template, dropped: Vec::new() }, job)?;
+        let is_of_use = list.refusals.is_empty() || list.requested == 0;
+        (is_of_use && list.reads_more_than(best)).then_some(list)
     }
 
     /// Proves the next candidate; returns false if there is none.
     fn step(&mut self, trials: &mut Trials<'_, '_>) -> bool {
-        let is_over = self.left == 0 || self.in_vain >= MOST_IN_VAIN;
+        let is_over = self.left == 0 || self.in_vain >= MOST_IN_VAIN || ended().is_some();
         let Some(at) = next(&self.waiting).filter(|_| !is_over) else { return false };
         let candidate = self.waiting.swap_remove(at);
         let compiled = compile(&self.wire, &candidate.choices, &self.reasoning_field);
@@ -170,9 +202,11 @@ impl Search {
             return true;
         }
         self.left -= 1;
+        charge(PROVING * text.len());
         let Some(attempt) = trials.attempt(compiled, text) else { return true };
-        if attempt.is_whole() && attempt.refusals.is_empty() {
+        if attempt.is_whole() && attempt.refusals.is_empty() && attempt.verdict.excused.is_empty() {
             self.best = Some(attempt);
+            self.chosen = candidate.choices;
             self.left = 0;
             return true;
         }
@@ -186,6 +220,9 @@ impl Search {
         }
         let is_better = self.best.as_ref().is_none_or(|best| attempt.rank() < best.rank());
         self.in_vain = if is_better { 0 } else { self.in_vain + 1 };
+        if is_better {
+            self.chosen = candidate.choices;
+        }
         keep(&mut self.best, attempt);
         for choices in candidate.choices.neighbors(&self.wire, &topics) {
             if self.known.insert(choices) {
@@ -210,7 +247,8 @@ fn topics(attempt: &Attempt) -> Vec<Topic> {
         Some(Step::Key(field)) => Some(Some(field.to_string())),
         _ => None,
     });
-    distinct(fields.chain(refused).map(|field| match field.as_deref() {
+    let excused = attempt.verdict.excused.first().map(|_| None);
+    distinct(fields.chain(refused).chain(excused).map(|field| match field.as_deref() {
         Some("tool_calls") | None => Topic::Calls,
         Some("content") => Topic::Content,
         Some(_) => Topic::Reasoning,
@@ -220,8 +258,12 @@ fn topics(attempt: &Attempt) -> Vec<Topic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::by_hand::{ANSWER, CHAT, object_body, prompt, reasoning, value, wire_with, with_job};
-    use crate::derive::readers::Fitted;
+    use crate::derive::by_hand::{
+        ANSWER, CHAT, object_body, prompt, python_list, reasoning, value, wire_with, with_job,
+    };
+    use crate::derive::proof::Proof;
+    use crate::derive::{Options, Target};
+    use backchat_chat::ChatTemplate;
 
     #[test]
     fn the_cheapest_child_of_the_best_parent_is_next() {
@@ -267,6 +309,50 @@ mod tests {
         let (later, refuted) = searched(["<call>", "", "", "", "</call>"]);
         assert!(later.is_whole() && later.refusals.is_empty(), "{}", later.draft);
         assert!(refuted > 0);
+    }
+
+    /// Calls as Python writes them, with a piece of Jinja between a name and its arguments.
+    fn python_calls(before_arguments: &str) -> String {
+        let (before, rest) = CHAT.split_once("{% for c in m.tool_calls or [] %}").unwrap();
+        let after = rest.split_once("{% endfor %}").unwrap().1;
+        let calls = "{% if m.tool_calls %}<calls>[{% for c in m.tool_calls %}{{ c.function.name }}BEFORE(\
+            {% for k, v in c.function.arguments.items() %}{{ k }}={{ ([v] | string)[1:-1] }}\
+            {{ ', ' if not loop.last }}{% endfor %}){{ ', ' if not loop.last }}{% endfor %}]</calls>{% endif %}";
+        format!("{before}{}{after}", calls.replace("BEFORE", before_arguments))
+    }
+
+    /// The content parser of calls in the draft, and that of the draft that some reader refuses.
+    fn parsers_of_calls(source: &str, target: Option<&'static Target>) -> (String, Option<String>) {
+        let options = Options::default().targets(target.into_iter().collect());
+        let template = ChatTemplate::compile(source).unwrap();
+        let job = Job::new(Proof::new(&template, &options).unwrap(), &options);
+        let mut wire = python_list();
+        wire.prompts = vec![prompt("<assistant>")];
+        wire.reasoning = Some(reasoning("<weigh>", "</weigh>"));
+        let search = Search::for_wire(wire, Varying::default(), "reasoning_content".to_owned());
+        let found = search.finish(&mut Trials { job: &job, made: HashMap::new() }).unwrap();
+        let parser = |attempt: &Attempt| {
+            let field = attempt.draft.get("fields").unwrap().get("tool_calls").unwrap();
+            field.get("content").unwrap().as_str().unwrap().to_owned()
+        };
+        (parser(&found.attempt), found.refused.as_ref().map(parser))
+    }
+
+    #[test]
+    fn a_list_of_calls_is_read_whole_for_readers_that_can_and_by_default_if_nothing_else_reads_it() {
+        let list = || "python-call-list".to_owned();
+        let (keyed, spaced) = (python_calls(""), python_calls(" "));
+        for (source, target, taken, refused) in [
+            // Most readers load only the draft that loses the escapes of strings.
+            (&keyed, None, "xml-inline".to_owned(), Some(list())),
+            (&keyed, Some("transformers"), list(), None),
+            (&keyed, Some("transformers-5.23"), "xml-inline".to_owned(), None),
+            // The wire lacks the space before the arguments, so no other draft reads a call.
+            (&spaced, None, list(), None),
+        ] {
+            let found = parsers_of_calls(source, target.and_then(Target::named));
+            assert_eq!(found, (taken, refused), "{target:?}");
+        }
     }
 
     #[test]
@@ -315,7 +401,7 @@ mod tests {
         let found = |json: &str, thought: &str| {
             let attempt = with_attempt(json, Attempt::clone);
             let (wire, varying) = (wire_with(["", "<call>", "</call>", "", ""], object_body()), Varying::default());
-            Some(Chosen { wire, varying, reasoning_field: thought.to_owned(), attempt })
+            Some(Chosen { wire, varying, reasoning_field: thought.to_owned(), attempt, refused: None })
         };
         let misses = ANSWER.replace("<call>", "<never>");
         let mut best = None;

@@ -88,7 +88,8 @@ impl Asked<'_> {
     /// Records for each change which lines of the chat template print it.
     fn trace(&self, prober: &Prober, text: &str, changes: &mut [Change]) {
         let known = prober.origins(self.messages, self.setting, self.generation_prompt, text).unwrap_or_default();
-        for change in changes {
+        // Nothing prints a text that is only left out.
+        for change in changes.iter_mut().filter(|change| !change.inserted.is_empty()) {
             let (start, end) = (change.at, change.at + change.inserted.len());
             for origin in known.iter().filter(|origin| origin.text.end > start && origin.text.start < end) {
                 let piece = slice(text, origin.text.start.max(start)..origin.text.end.min(end));
@@ -180,11 +181,33 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backchat_chat::ChatTemplate;
+    use backchat_core::json::Object;
 
     #[test]
     fn changes_are_whole_words_at_their_byte() {
         let found = changes("é<end>", "é<call>name</call><end>");
         let inserted = "call>name</call><".to_owned();
         assert_eq!(found, [Change { at: 3, removed: String::new(), inserted, printed: Vec::new() }]);
+    }
+
+    #[test]
+    fn a_text_that_is_left_out_is_printed_by_no_line() {
+        let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None);
+        let messages = [Message::User("Hi".to_owned()), Message::User("Ho".to_owned())];
+        let setting = Setting::default();
+        let asked = Asked { words: "", messages: &messages, setting: &setting, generation_prompt: false };
+        let text = asked.render(&prober).unwrap();
+        let change = |removed: &str, inserted: &str| {
+            let (removed, inserted) = (removed.to_owned(), inserted.to_owned());
+            Change { at: text.find("user").unwrap() + 2, removed, inserted, printed: Vec::new() }
+        };
+        let mut changes = [change("!", ""), change("", "er")];
+        asked.trace(&prober, &text, &mut changes);
+        assert_eq!(changes[0].printed, []);
+        assert_eq!(changes[1].printed, [Printed { line: 1, text: "er".to_owned() }]);
     }
 }

@@ -23,7 +23,8 @@ const REFUTED: usize = 3;
 impl Derivation {
     /// One line: the status, and the parts that it covers.
     pub fn headline(&self) -> String {
-        super::report::headline(self.status, &self.verdict)
+        let refused = self.refused.iter().map(|refused| format!("; {refused}"));
+        super::report::headline(self.status, &self.verdict) + &refused.collect::<String>()
     }
 
     /// How many samples the draft explains, if there are any.
@@ -59,7 +60,7 @@ impl Derivation {
         let named = |header: &str| if header.is_empty() { "the previous message".to_owned() } else { code(header) };
         let headers: Vec<String> = headers(wire).into_iter().map(named).collect();
         vec![
-            ("turn", format!("starts after {}, ends with {}", headers.join(" or "), list(&wire.stops))),
+            ("turn", format!("starts after {}, ends with {}", headers.join(" or "), ends(wire, &found.stop_origin))),
             ("reasoning", reasoning),
             ("content", content),
             ("calls", wire.calls.as_ref().map_or_else(|| "none".to_owned(), calls_line)),
@@ -174,6 +175,17 @@ impl Derivation {
         }
         Ok(())
     }
+}
+
+/// The marks that end a turn, and the origin of those that no render shows.
+fn ends(wire: &WireFormat, origin: &str) -> String {
+    let is_shown = |stop: &&String| !wire.given_stops.contains(stop);
+    let shown: Vec<String> = wire.stops.iter().filter(is_shown).cloned().collect();
+    if wire.given_stops.is_empty() {
+        return list(&shown);
+    }
+    let given = format!("{} ({origin}; no render ends with it)", list(&wire.given_stops));
+    if shown.is_empty() { given } else { format!("{}, or {given}", list(&shown)) }
 }
 
 /// A section with one line per item, or nothing without items. The heading may continue with other text.

@@ -20,12 +20,15 @@ pub struct Findings {
 pub(super) struct ReportData {
     pub wire: WireFormat,
     pub reasoning_field: String,
+    /// Where the stop token comes from.
+    pub stop_origin: String,
     pub evidence: Vec<Evidence>,
     /// Special tokens in the draft, which a server that decodes without them leaves out of the text.
     pub special_marks: Vec<String>,
     /// The chat template, and the options to examine it with.
     pub source: String,
-    pub examined: doctor::Options,
+    /// `None` if the examination ended early: another one would, too.
+    pub examined: Option<doctor::Options>,
     pub request_shape: String,
     pub renders: usize,
     pub refused: Vec<String>,
@@ -105,8 +108,9 @@ impl Calls {
 impl ReportData {
     /// The input that the chat template accepts, drops and refuses.
     fn capabilities(&self) -> Value {
-        let template = ChatTemplate::compile(&self.source).ok();
-        template.map_or(Value::Null, |template| doctor::examine(&template, &self.examined).capabilities())
+        let options = self.examined.as_ref();
+        let template = options.and_then(|options| Some((ChatTemplate::compile(&self.source).ok()?, options)));
+        template.map_or(Value::Null, |(template, options)| doctor::examine(&template, options).capabilities())
     }
 
     fn to_value(&self) -> Value {

@@ -14,6 +14,8 @@ mod evidence;
 mod explain;
 mod findings;
 mod inexpressible;
+mod learned;
+mod model;
 mod needed;
 mod proof;
 mod prove;
@@ -21,14 +23,18 @@ mod readers;
 mod recorded;
 mod remedies;
 mod report;
+mod shown;
 mod summary;
 
 pub use crate::targets::Target;
 pub use compile::value_end;
 pub use evidence::Evidence;
 pub use findings::{Findings, evidence};
-pub use needed::FILLED;
-pub use proof::{Conversation, Cuts, Failure, Fate, Loss, Part, PolicyRounds, ReadableTurn, ReadableTurns, Scope};
+pub use model::Model;
+pub use needed::{FILLED, with_variable_fields};
+pub use proof::{
+    Conversation, Cuts, Failure, Fate, Loss, Part, PolicyRounds, ReadableTurn, ReadableTurns, RefusedPart, Scope,
+};
 pub use proof::{
     Tolerance, Unverified, Verdict, conversations, reasoning_field, tools as proof_tools, with_conversations,
 };
@@ -36,17 +42,18 @@ pub use prove::{Proven, prove, prove_and_list, readable_turns};
 pub use readers::{ReaderVerdict, rewrite};
 pub use recorded::{Departure, Explained, Sample};
 pub use report::{Derivation, Remedy, Status};
+pub use shown::{Mark, Shown, derive_and_show};
 
 use crate::targets::Refusal;
-use crate::wire::Wire;
-use backchat_chat::ChatTemplate;
 use backchat_chat::source::Source;
+use backchat_chat::{Budget, ChatTemplate, RenderErrorKind, ended, examine};
 use backchat_core::diagnostic::Diagnostic;
+use backchat_core::distinct;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
 use backchat_probe::probe::{NOW, Prober};
 use choose::Chosen;
-use needed::Gaps;
+use needed::{Gaps, VariableInput};
 use proof::Proof;
 use readers::{Fitted, ReaderSet};
 use recorded::Lessons;
@@ -66,6 +73,10 @@ pub struct Options {
     pub(crate) targets: Vec<&'static Target>,
     pub(crate) thorough: bool,
     pub(crate) leaves_policies: bool,
+    pub(crate) budget: Budget,
+    pub(crate) variable_input: VariableInput,
+    /// The files that the special tokens come from, by their names.
+    token_files: Vec<(String, String)>,
 }
 
 impl Options {
@@ -74,12 +85,15 @@ impl Options {
     pub fn for_source(source: &Source) -> Self {
         let variables = source.special_tokens.clone();
         let special_tokens = variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
-        Self { variables, special_tokens, now: Some(NOW.to_owned()), ..Self::default() }
+        let files = variables.keys().filter_map(|name| Some((name.to_owned(), source.file_of_token(name)?)));
+        let token_files = files.collect();
+        Self { variables, special_tokens, token_files, now: Some(NOW.to_owned()), ..Self::default() }
     }
 
     /// Variables for every render, such as `bos_token` and `eos_token`.
     #[must_use]
     pub fn variables(mut self, variables: Object) -> Self {
+        self.token_files.retain(|(name, _)| self.variables.get(name) == variables.get(name));
         self.variables = variables;
         self
     }
@@ -120,6 +134,13 @@ impl Options {
         self
     }
 
+    /// The work that each derivation and each proof may do: it ends there, with an incomplete result that says so.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
     /// Recorded outputs of the model, which the draft should explain.
     #[must_use]
     pub fn samples(mut self, samples: Vec<Sample>) -> Self {
@@ -132,6 +153,14 @@ impl Options {
     pub fn targets(mut self, targets: Vec<&'static Target>) -> Self {
         self.targets = targets;
         self
+    }
+
+    /// Where a special token comes from, in words: a file of the model, or the variables of the caller.
+    fn origin_of(&self, token: &str) -> String {
+        match self.token_files.iter().find(|(name, _)| name == token) {
+            Some((_, file)) => format!("`{token}` of {file}"),
+            None => format!("the variable `{token}`"),
+        }
     }
 
     /// Whether the reasoning may have a name that the chat template does not read.
@@ -148,44 +177,39 @@ fn may_be_reasoning(name: &str) -> bool {
 /// Derives a response template from the source of a chat template. If the draft is not proved, tries remedies and takes
 /// the best result.
 pub fn derive(source: &str, options: &Options) -> Derivation {
-    remedies::apply(derive_once(source, options), options, |options| derive_once(source, options))
+    examine(options.budget, || {
+        let (derivation, _) = derive_with(source, options, |_, _| ());
+        derivation.noting_the_end(ended())
+    })
 }
 
-fn derive_once(source: &str, options: &Options) -> Derivation {
-    match compiled(source).and_then(|template| derive_and(&template, options, report::report)) {
-        Ok((mut made, gaps)) => {
-            made.missing = gaps.report(made.response_template.as_ref(), &mut made.diagnostics);
-            if made.missing.is_some() {
-                made.status = Status::Partial;
+/// Derives, and also computes something from the choice that the derivation reports.
+fn derive_with<T>(source: &str, options: &Options, make: impl Fn(&Chosen, &Job<'_>) -> T) -> (Derivation, Option<T>) {
+    let once = |options: &Options| derive_once(source, options, &make);
+    remedies::apply(once(options), options, once)
+}
+
+fn derive_once<T>(source: &str, options: &Options, make: &impl Fn(&Chosen, &Job<'_>) -> T) -> (Derivation, Option<T>) {
+    let derived = compiled(source).and_then(|template| {
+        derive_and(&template, options, |chosen, job| {
+            let made = make(&chosen, job);
+            (report::report(chosen, job), made)
+        })
+    });
+    match derived {
+        Ok(((mut derivation, made), gaps)) => {
+            derivation.missing = gaps.report(derivation.response_template.as_ref(), &mut derivation.diagnostics);
+            if derivation.missing.is_some() {
+                derivation.status = Status::Partial;
             }
-            made
+            (derivation, Some(made))
         }
-        Err(diagnostic) => Derivation::failed(diagnostic),
+        Err(diagnostic) => (Derivation::failed(diagnostic), None),
     }
-}
-
-/// Derives a draft and its wire, which is all that a grammar needs.
-pub fn draft_with_wire(source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
-    drafted(&compiled(source)?, options)
 }
 
 fn compiled(source: &str) -> Result<ChatTemplate, Diagnostic> {
     ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))
-}
-
-fn drafted(template: &ChatTemplate, options: &Options) -> Result<(Value, Wire), Diagnostic> {
-    let made = derive_and(template, options, |chosen, job| {
-        (chosen.attempt.draft, Wire::new(&job.proof.prober, chosen.wire, chosen.varying))
-    });
-    made.map(|(made, _)| made)
-}
-
-impl Wire {
-    /// Finds the wire of a chat template, the same one that a derivation proves; `None` if the template shows no content. The variables hold for every render, such as `eos_token`; `strftime_now` answers with `now`.
-    pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
-        let options = Options::default().variables(variables.clone()).now(now);
-        drafted(template, &options).ok().map(|(_, wire)| wire)
-    }
 }
 
 /// Derives, and runs a closure on the result while the proof and its cached renders exist. Also returns the missing
@@ -235,12 +259,16 @@ impl<'t> Job<'t> {
     /// Derives; `None` if no render shows the content of an answer.
     fn run(&self) -> Option<Chosen> {
         let mut chosen = choose::choose(self)?;
-        chosen.attempt = chosen.attempt.with_joined_text(self).with_lessons(self);
+        chosen.attempt = chosen.attempt.with_joined_text(self).with_lessons(self).with_branches(self);
+        if let Ok(loaded) = Template::from_value(&chosen.attempt.draft) {
+            chosen.attempt.verdict = self.proof.with_branches(&loaded.template, chosen.attempt.verdict);
+        }
         if chosen.attempt.verdict.holds()
             && !self.options.leaves_policies
             && let Ok(loaded) = Template::from_value(&chosen.attempt.draft)
         {
             chosen.attempt.verdict.policies = self.proof.policies(&loaded.template, false);
+            chosen.attempt.verdict.ended = ended();
         }
         Some(chosen)
     }
@@ -258,7 +286,8 @@ struct Attempt {
     avoided: Vec<Refusal>,
     /// The alternatives of delimiters that were dropped for the readers.
     dropped: Vec<(String, String)>,
-    is_requested: bool,
+    /// How many readers were requested.
+    requested: usize,
     /// What was learned from samples beyond the renders.
     lessons: Lessons,
 }
@@ -275,7 +304,7 @@ impl Attempt {
             refusals: readers.refusals(&template),
             avoided: Vec::new(),
             dropped: way.dropped,
-            is_requested: readers.is_requested,
+            requested: readers.requested(),
             lessons: Lessons::default(),
         })
     }
@@ -288,10 +317,18 @@ impl Attempt {
         }
         // A draft that does not read everything will not read it with fewer constructs.
         let most = if as_it_is.reads_all() { usize::MAX } else { 1 };
+        let (whole, mut unread) = (as_it_is.clone(), None);
         let mut best = None;
         keep(&mut best, as_it_is);
         for way in job.readers.ways(&draft).into_iter().take(most) {
             let Some(attempt) = Self::prove(way, job) else { continue };
+            // An alternative that no conversation of the proof needs may be that of a branch.
+            if !attempt.dropped.is_empty() && attempt.reads_all() {
+                let known = *unread.get_or_insert_with(|| whole.unread_branches(job));
+                if attempt.unread_branches(job) > known {
+                    continue;
+                }
+            }
             let is_best = attempt.reads_all() && attempt.refusals.is_empty();
             keep(&mut best, attempt);
             if is_best {
@@ -299,6 +336,12 @@ impl Attempt {
             }
         }
         best
+    }
+
+    /// How many turns that take a branch it misreads.
+    fn unread_branches(&self, job: &Job<'_>) -> usize {
+        let loaded = Template::from_value(&self.draft);
+        loaded.map_or(0, |loaded| job.proof.unread_turns(&loaded.template, true).len())
     }
 
     /// The draft that also keeps every piece of a text, if its readers allow that and it costs nothing.
@@ -337,14 +380,32 @@ impl Attempt {
 
     /// Whether it reads everything and no requested reader refuses it.
     fn is_whole(&self) -> bool {
-        self.reads_all() && (self.refusals.is_empty() || !self.is_requested)
+        self.reads_all() && (self.refusals.is_empty() || self.requested == 0)
     }
 
-    /// Lower is better.
-    fn rank(&self) -> (bool, usize, usize, usize, bool) {
-        let is_refused = !self.refusals.is_empty();
+    /// Whether it reads any call.
+    fn reads_calls(&self) -> bool {
+        self.verdict.scope.proved.contains(&"calls")
+    }
+
+    /// Whether it reads more conversations exactly, and misreads no more of them, and no more samples.
+    fn reads_more_than(&self, other: &Self) -> bool {
+        let faults = |attempt: &Self| {
+            let departures = attempt.explained.departures.len();
+            [attempt.verdict.failed(), attempt.verdict.misplaced(), departures]
+        };
+        let is_no_worse = faults(self).iter().zip(faults(other)).all(|(fault, known)| *fault <= known);
+        is_no_worse && self.verdict.passed > other.verdict.passed
+    }
+
+    /// Lower is better. A draft that every requested reader refuses is of no use; one that some of them refuse still reads
+    /// more than a draft that all of them accept and misread.
+    fn rank(&self) -> (bool, usize, usize, usize, usize, usize) {
+        let refusing = distinct(self.refusals.iter().map(|refusal| refusal.reader)).len();
         let departures = self.explained.departures.len();
-        (is_refused && self.is_requested, self.verdict.failed(), self.verdict.misplaced(), departures, is_refused)
+        let is_useless = self.requested > 0 && refusing >= self.requested;
+        let excused = self.verdict.excused.len();
+        (is_useless, self.verdict.failed(), self.verdict.misplaced(), departures, excused, refusing)
     }
 }
 
@@ -394,11 +455,16 @@ fn no_content(template: &ChatTemplate, options: &Options) -> Diagnostic {
         return Diagnostic::error("derive-no-content", message).help(help);
     };
     let mut diagnostic = error.diagnostic(template.source(), "");
+    if error.kind() == RenderErrorKind::Exhausted {
+        diagnostic.message = format!("the examination ended early, without a result: {}", diagnostic.message);
+        return diagnostic.help(report::AFTER_THE_END);
+    }
     diagnostic.message = format!("the chat template refused every conversation: {}", diagnostic.message);
-    let unset: Vec<String> = prober.unset_tokens().iter().map(|name| format!("`--set {name}=…`")).collect();
+    let unset = prober.unset_tokens();
     if !unset.is_empty() {
-        let options = unset.join(" and ");
-        diagnostic.help = Some(format!("special tokens are not known here: add {options}, or pass the model folder"));
+        let input = options.variable_input;
+        let advice = input.set(&unset.iter().map(|name| (name.as_str(), format!("{name}=TEXT"))).collect::<Vec<_>>());
+        diagnostic.help = Some(format!("special tokens are not known here: {advice}, or {}", input.source()));
     }
     diagnostic
 }
@@ -407,7 +473,6 @@ fn no_content(template: &ChatTemplate, options: &Options) -> Diagnostic {
 mod tests {
     use super::*;
     use crate::targets::{Reader, Reason};
-    use crate::wire::structure_of;
     use backchat_core::json::Path;
 
     fn refusal() -> Refusal {
@@ -415,7 +480,7 @@ mod tests {
     }
 
     /// An attempt that reads `passed` of ten conversations, refused or not.
-    fn attempt(passed: usize, refusals: Vec<Refusal>, is_requested: bool) -> Attempt {
+    fn attempt(passed: usize, refusals: Vec<Refusal>, requested: usize) -> Attempt {
         let mut verdict = Verdict { cases: 10, passed, ..Verdict::default() };
         verdict.failures.extend((passed < 10).then(|| Failure {
             count: 10 - passed,
@@ -436,76 +501,51 @@ mod tests {
             refusals,
             avoided: Vec::new(),
             dropped: Vec::new(),
-            is_requested,
+            requested,
             lessons: Lessons::default(),
         }
     }
 
     #[test]
-    fn every_entry_point_infers_the_wire_that_is_proved() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let folders = ["chat_templates", "tests/derive"].map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
-        let files = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
-        let files = files.filter(|file| file.extension().is_some_and(|end| end == "jinja"));
-        let mut compared = 0;
-        for file in files.filter(|file| !file.ends_with("runs_forever.jinja")) {
-            let source = std::fs::read_to_string(&file).unwrap();
-            let variables = Object::from([("eos_token".to_owned(), "</s>".into())]);
-            let options = Options::default().variables(variables.clone());
-            let Ok((_, proved)) = draft_with_wire(&source, &options) else { continue };
-            let found = Wire::find(&ChatTemplate::compile(&source).unwrap(), &variables, None).unwrap();
-            assert_eq!(
-                format!("{:?}", structure_of(&found)),
-                format!("{:?}", structure_of(&proved)),
-                "{}",
-                file.display()
-            );
-            compared += 1;
-        }
-        assert!(compared > 40, "{compared}");
-    }
-
-    #[test]
-    fn a_requested_reader_matters_more_than_conversations_and_any_other_less() {
+    fn a_draft_that_no_requested_reader_accepts_is_worst_and_then_conversations_matter() {
         let best = |attempts: Vec<Attempt>| {
             let mut best = None;
             attempts.into_iter().for_each(|attempt| keep(&mut best, attempt));
             best.unwrap().draft
         };
-        let refused =
-            |is_requested| vec![attempt(10, vec![refusal()], is_requested), attempt(7, Vec::new(), is_requested)];
-        assert_eq!(best(refused(true)), "7".into());
-        assert_eq!(best(refused(false)), "10".into());
-        assert_eq!(
-            best(vec![attempt(8, vec![], false), attempt(9, vec![], false), attempt(3, vec![], false)]),
-            "9".into()
-        );
-        // Of equals, the first wins.
-        assert_eq!(best(vec![attempt(8, vec![], false), attempt(8, vec![refusal()], false)]), "8".into());
+        let refused = |requested| vec![attempt(10, vec![refusal()], requested), attempt(7, Vec::new(), requested)];
+        assert_eq!(best(refused(1)), "7".into(), "the only requested reader refuses the other");
+        assert_eq!(best(refused(2)), "10".into(), "the other requested reader accepts it");
+        assert_eq!(best(refused(0)), "10".into());
+        assert_eq!(best(vec![attempt(8, vec![], 0), attempt(9, vec![], 0), attempt(3, vec![], 0)]), "9".into());
+        // Of equals, the first wins, unless a reader refuses it.
+        assert_eq!(best(vec![attempt(8, vec![], 0), attempt(8, vec![refusal()], 0)]), "8".into());
+        let accepted = Attempt { draft: "accepted".into(), ..attempt(8, vec![], 2) };
+        assert_eq!(best(vec![attempt(8, vec![refusal()], 2), accepted]), "accepted".into());
     }
 
     #[test]
     fn the_best_attempt_says_why_readers_refuse_one_that_reads_everything() {
         let mut best = None;
-        keep(&mut best, attempt(10, vec![refusal()], true));
-        keep(&mut best, attempt(7, Vec::new(), true));
+        keep(&mut best, attempt(10, vec![refusal()], 1));
+        keep(&mut best, attempt(7, Vec::new(), 1));
         let best = best.unwrap();
         assert_eq!((best.draft.clone(), best.refusals.len(), best.avoided.len()), ("7".into(), 0, 1));
         assert!(!best.is_whole());
         let mut other = None;
-        keep(&mut other, attempt(5, vec![refusal()], true));
-        keep(&mut other, attempt(7, Vec::new(), true));
+        keep(&mut other, attempt(5, vec![refusal()], 1));
+        keep(&mut other, attempt(7, Vec::new(), 1));
         assert!(other.unwrap().avoided.is_empty(), "the refused one did not read everything");
     }
 
     #[test]
     fn an_attempt_is_whole_if_it_reads_everything_and_no_requested_reader_refuses_it() {
-        let is_whole =
-            |passed, refusals: Vec<Refusal>, is_requested| attempt(passed, refusals, is_requested).is_whole();
-        assert!(is_whole(10, vec![], true));
-        assert!(is_whole(10, vec![refusal()], false));
-        assert!(!is_whole(10, vec![refusal()], true));
-        assert!(!is_whole(9, vec![], false));
+        let is_whole = |passed, refusals: Vec<Refusal>, requested| attempt(passed, refusals, requested).is_whole();
+        assert!(is_whole(10, vec![], 1));
+        assert!(is_whole(10, vec![refusal()], 0));
+        assert!(!is_whole(10, vec![refusal()], 1));
+        assert!(!is_whole(10, vec![refusal()], 2));
+        assert!(!is_whole(9, vec![], 0));
     }
 
     #[test]

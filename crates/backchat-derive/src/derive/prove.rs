@@ -3,6 +3,7 @@
 use super::proof::{Conversation, Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
 use super::{Options, Status, compiled, no_content, with_proof};
+use backchat_chat::{ended, examine};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
@@ -56,8 +57,10 @@ fn prove_and<T>(
     ask: impl FnOnce(&Proof<'_>) -> T,
 ) -> (Proven, Option<T>) {
     let held = compiled(source).and_then(|chat_template| {
-        with_proof(&chat_template, options, |proof, options| {
-            Some((hold_against(&proof, template, options), ask(&proof)))
+        examine(options.budget, || {
+            with_proof(&chat_template, options, |proof, options| {
+                Some((hold_against(&proof, template, options), ask(&proof)))
+            })
         })
     });
     match held {
@@ -81,17 +84,21 @@ fn prove_and<T>(
 }
 
 fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Proven {
-    let mut verdict = proof.judge(template);
+    let mut verdict = proof.with_branches(template, proof.judge(template));
     if verdict.holds() {
         verdict.policies = proof.policies(template, options.thorough);
+        verdict.ended = ended();
     }
     let explained = proof.explain(&options.samples, template);
-    let status = match verdict.holds() && proof.saw_calls(template, &verdict) && explained.departures.is_empty() {
+    let is_whole = proof.saw_calls(template, &verdict) && verdict.scope.broken().is_none();
+    let status = match verdict.holds() && is_whole && explained.departures.is_empty() {
         true => Status::Proved,
         false => Status::Partial,
     };
-    let mut diagnostics = verdict.diagnostics();
+    let mut diagnostics: Vec<Diagnostic> = verdict.ended.map(super::report::ended_early).into_iter().collect();
+    diagnostics.extend(verdict.diagnostics());
     diagnostics.extend(explained.diagnostics());
+    diagnostics.extend(super::recorded::unknown_markers(&options.samples, template));
     Proven { status, verdict, explained, diagnostics, template: template.to_value() }
 }
 
@@ -122,8 +129,10 @@ impl Proven {
 /// them.
 pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
     let chat_template = compiled(source)?;
-    let turns = Proof::without_cases(&chat_template, options).and_then(|proof| proof.readable(template));
-    turns.ok_or_else(|| no_content(&chat_template, options))
+    examine(options.budget, || {
+        let turns = Proof::without_cases(&chat_template, options).and_then(|proof| proof.readable(template));
+        turns.ok_or_else(|| no_content(&chat_template, options))
+    })
 }
 
 #[cfg(test)]
@@ -193,6 +202,17 @@ mod tests {
         let silent = format!("{}{}", &CHAT[..start], &CHAT[end..]);
         let (status, ids) = proven(&silent, ANSWER, &Options::default());
         assert_eq!((status, ids.contains(&"derive-unverified")), (Status::Partial, true));
+    }
+
+    #[test]
+    fn a_chat_template_that_fails_on_every_call_proves_no_template() {
+        let broken = CHAT.replace("c.function.arguments", "c.function.argument");
+        let plain = r#"{"start_anchor": "<assistant>", "fields": {
+            "reasoning_content": {"open": "<weigh>", "close": "</weigh>"}, "content": {"close": "<end>"}}}"#;
+        let proven = prove(&broken, &template(plain), &Options::default());
+        assert_eq!((proven.status, proven.verdict.holds()), (Status::Partial, true));
+        assert!(proven.headline().starts_with("partial: the chat template fails on every turn with calls, at line "));
+        assert!(proven.headline().contains("has no `argument`; did you mean `arguments`?"), "{}", proven.headline());
     }
 
     #[test]

@@ -6,13 +6,14 @@ use super::findings::{Findings, ReportData};
 use super::needed::Missing;
 use super::proof::{Proof, Tried};
 use super::readers::{self, ReaderVerdict};
-use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
+use super::{Attempt, Explained, Options, Target, Verdict, evidence, inexpressible};
 use crate::wire::structure::{Source, WireFormat};
-use backchat_chat::RenderError;
+use backchat_chat::ended;
 use backchat_chat::source::Source as ChatSource;
 use backchat_core::diagnostic::{Diagnostic, Severity, shortened};
 use backchat_core::distinct;
 use backchat_core::json::Value;
+use backchat_parser::template::Template;
 use backchat_probe::doctor;
 
 /// How far a derivation got.
@@ -48,6 +49,8 @@ pub enum Remedy {
     ReasoningField(String),
     /// No target. It is only reported, because the user requested the target.
     NoTarget,
+    /// The target with this name. It is only reported, because other readers refuse the draft.
+    Target(&'static str),
 }
 
 /// The result of a derivation.
@@ -72,6 +75,10 @@ pub struct Derivation {
     pub(super) tried: Vec<Tried>,
     /// A missing value that the model's turn needs.
     pub(super) missing: Option<Missing>,
+    /// The requested readers that refuse the draft, each with what a draft that it accepts reads.
+    pub(super) refused: Vec<String>,
+    /// A target whose draft reads more, but is refused by other readers.
+    pub(super) fuller: Option<&'static Target>,
     /// The remedy that improves the draft.
     pub(super) remedy: Option<Remedy>,
 }
@@ -89,6 +96,8 @@ impl Derivation {
             diagnostics: vec![diagnostic],
             tried: Vec::new(),
             missing: None,
+            refused: Vec::new(),
+            fuller: None,
             remedy: None,
         }
     }
@@ -102,6 +111,14 @@ impl Derivation {
         let found: Vec<String> = found.collect();
         if !found.is_empty() {
             self.diagnostics.insert(0, Diagnostic::new(Severity::Note, "derive-took", found.join(", ")));
+        }
+        self
+    }
+
+    /// Reports that the examination ended early, if it did.
+    pub(super) fn noting_the_end(mut self, why: Option<&'static str>) -> Self {
+        if let Some(why) = why.filter(|_| self.status != Status::Failed) {
+            self.diagnostics.insert(0, ended_early(why));
         }
         self
     }
@@ -125,6 +142,15 @@ impl Derivation {
     }
 }
 
+/// What to do about an examination that ended early.
+pub(super) const AFTER_THE_END: &str = "find out what makes the chat template so slow or its renders so long";
+
+/// Reports why an examination ended early.
+pub(super) fn ended_early(why: &str) -> Diagnostic {
+    let message = format!("the examination ended early: {why}; what comes later was neither rendered nor proved");
+    Diagnostic::warning("derive-ended-early", message).help(AFTER_THE_END)
+}
+
 /// A diagnostic in the machine-readable report.
 pub(super) fn diagnostic_value(diagnostic: &Diagnostic) -> Value {
     Value::from([
@@ -145,16 +171,27 @@ pub(super) fn headline(status: Status, verdict: &Verdict) -> String {
     match status {
         Status::Proved => {
             format!(
-                "proved: {}. {passed} of {cases} generated conversations parse back exactly{lost}",
-                verdict.scope.describe()
+                "proved: {}. {passed} of {cases} generated conversations parse back exactly{lost}{}",
+                verdict.scope.describe(),
+                verdict.branching.describe()
             )
         }
-        Status::Partial => format!("partial: {passed} of {cases} generated conversations parse back exactly{lost}"),
+        Status::Partial => {
+            let ended = verdict.ended.map(|why| sentence(format!("the examination ended early: {why}")));
+            let broken = verdict.scope.broken().map(|part| sentence(part.describe()));
+            let reason = ended.or(broken).unwrap_or_default();
+            format!("partial: {reason}{passed} of {cases} generated conversations parse back exactly{lost}")
+        }
         Status::Inexpressible => {
             "inexpressible: no response template was found for the form in which calls are written".to_owned()
         }
         Status::Failed => "failed: no draft".to_owned(),
     }
+}
+
+/// A sentence before another one.
+fn sentence(text: String) -> String {
+    if text.ends_with(['.', '?', '!']) { format!("{text} ") } else { format!("{text}. ") }
 }
 
 impl Verdict {
@@ -164,6 +201,15 @@ impl Verdict {
         let mut add = |severity: Severity, id: &'static str, message: String, help: String| {
             diagnostics.push(Diagnostic::new(severity, id, message).help(help));
         };
+        for refused in &self.scope.refused {
+            let (severity, id) = match (refused.is_broken(), refused.part) {
+                (true, _) => (Severity::Warning, "derive-broken"),
+                (false, "calls") => (Severity::Note, "derive-calls-refused"),
+                (false, _) => (Severity::Note, "derive-reasoning-refused"),
+            };
+            let help = format!("if the model writes {}, correct the chat template and derive again", refused.part);
+            add(severity, id, refused.describe(), help);
+        }
         for failure in &self.failures {
             let help = failure.hint().unwrap_or_else(|| format!("the text: {:?}", shortened(&failure.text, 160)));
             add(Severity::Warning, "derive-unproved", failure.describe(), help);
@@ -216,9 +262,10 @@ impl Explained {
 /// Assembles the derivation.
 pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     let Job { proof, options, readers: set } = job;
-    let Chosen { wire, reasoning_field, attempt, .. } = chosen;
+    let Chosen { wire, reasoning_field, attempt, refused, .. } = chosen;
     let prober = &wire.prober(&proof.prober);
     let (readings, of_readers) = readers::report(set, &wire, &reasoning_field, &attempt);
+    let fuller = refused.as_ref().and_then(readers::fuller);
     let meets_readers = attempt.refusals.is_empty() || !set.is_requested;
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
@@ -230,22 +277,30 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     let is_exact = verdict.holds() && explained.departures.is_empty();
     let status = match coverage.lacks_calls() {
         true => Status::Inexpressible,
-        false if is_exact && coverage.is_whole() && meets_readers => Status::Proved,
+        false if is_exact && coverage.is_whole() && meets_readers && verdict.scope.broken().is_none() => Status::Proved,
         false => Status::Partial,
     };
-    let mut diagnostics = inexpressible::find(&wire);
-    diagnostics.extend(coverage.diagnostics(&verdict, prober.refuses_calls()));
+    let mut diagnostics = misspelt(prober.template().source());
+    if let Ok(loaded) = Template::from_value(&draft) {
+        diagnostics.extend(proof.switched_markers(&loaded.template));
+        diagnostics.extend(super::recorded::unknown_markers(&options.samples, &loaded.template));
+    }
+    diagnostics.extend(inexpressible::find(&wire));
+    diagnostics.extend(coverage.diagnostics(&verdict));
     diagnostics.extend(of_readers);
+    diagnostics.extend(fuller.as_ref().map(|(_, note)| note.clone()));
     diagnostics.extend(lessons.diagnostics());
     diagnostics.extend(verdict.diagnostics());
     diagnostics.extend(explained.diagnostics());
+    let examined = doctor::Options::default().variables(options.variables.clone()).now(options.now.clone());
     let findings = Findings::new(ReportData {
         evidence: evidence::collect(prober, &wire),
         wire,
         reasoning_field,
+        stop_origin: options.origin_of("eos_token"),
         special_marks: special_marks(&draft, options),
         source: prober.template().source().to_owned(),
-        examined: doctor::Options::default().variables(options.variables.clone()).now(options.now.clone()),
+        examined: ended().is_none().then_some(examined),
         request_shape: prober.request_shape().describe(),
         renders: prober.renders(),
         refused: prober.refused(),
@@ -260,8 +315,16 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
         diagnostics,
         tried,
         missing: None,
+        refused: Vec::new(),
+        fuller: fuller.map(|(target, _)| target),
         remedy: None,
     }
+}
+
+/// The names and markers that the chat template probably misspells: the draft may have them.
+fn misspelt(source: &str) -> Vec<Diagnostic> {
+    let found = doctor::traps::misspelt_names(source).into_iter().chain(doctor::traps::misspelt_marks(source));
+    found.map(|found| Diagnostic { id: "derive-misspelt", ..found }).collect()
 }
 
 /// The parts of the chat template's turns that the draft reads, and whether the proof exercised them.
@@ -297,8 +360,8 @@ impl Coverage {
         self.saw_calls && self.knows_reasoning
     }
 
-    /// The parts that are not read or not exercised; `refused` is why the chat template renders no calls.
-    fn diagnostics(&self, verdict: &Verdict, refused: Option<RenderError>) -> Vec<Diagnostic> {
+    /// The parts that are not read or not exercised.
+    fn diagnostics(&self, verdict: &Verdict) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         let mut warn = |severity: Severity, id: &'static str, message: &str, help: &str| {
             found.push(Diagnostic::new(severity, id, message).help(help));
@@ -318,11 +381,6 @@ impl Coverage {
             let message = "no response template was found for the form in which the chat template renders reasoning";
             let help = "reasoning remains text in the content, or is lost; write the field by hand, and test it on recorded outputs";
             warn(Severity::Warning, "derive-reasoning-unknown", message, help);
-        }
-        if let (false, Some(error)) = (self.reads_calls, refused) {
-            let message = format!("the chat template refuses every conversation with a tool call: {error}");
-            let help = "if the model calls tools, correct the chat template and derive again";
-            warn(Severity::Note, "derive-calls-refused", &message, help);
         }
         let unseen = [("calls", Severity::Warning, self.saw_calls), ("reasoning", Severity::Note, self.saw_reasoning)];
         for (what, severity, _) in unseen.into_iter().filter(|(_, _, saw)| !saw) {
@@ -390,9 +448,14 @@ mod tests {
             (derivation.status, derivation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect::<Vec<_>>())
         };
         assert_eq!(status(CHAT).0, Status::Proved);
-        let refuses = CHAT.replace("<call>", "{{ raise_exception('no calls') }}<call>");
-        let (proved, ids) = status(&refuses);
-        assert_eq!((proved, ids.contains(&"derive-calls-refused")), (Status::Proved, true));
+        // A refusal on purpose is no defect; an expression that fails is one.
+        for (call, outcome, id) in [
+            ("{{ raise_exception('no calls') }}<call>", Status::Proved, "derive-calls-refused"),
+            ("{{ c.functoin.name }}<call>", Status::Partial, "derive-broken"),
+        ] {
+            let (status, ids) = status(&CHAT.replace("<call>", call));
+            assert_eq!((status, ids.contains(&id)), (outcome, true), "{call}");
+        }
         // Words of a sentence are not split at delimiters.
         let (start, end) = (CHAT.find("<call>").unwrap(), CHAT.find("</call>").unwrap() + "</call>".len());
         let words = "{% for key, value in c.function.arguments.items() %}{{ value }} is the {{ key }}, {% endfor %}\

@@ -3,6 +3,7 @@
 use super::ReaderVerdict;
 use super::report::{Derivation, Status};
 use backchat_core::diagnostic::{Diagnostic, shortened};
+use backchat_core::distinct;
 
 /// How many entries of one subject are shown.
 const MOST: usize = 2;
@@ -18,9 +19,16 @@ impl Derivation {
         match (self.status, &self.missing) {
             (_, Some(missing)) => format!("{}: {}", self.status.name(), missing.describe()),
             (Status::Proved, None) if verdict.lost() > 0 => {
-                format!("proved: {read} of {cases} generated conversations parse back, {} exactly", verdict.passed)
+                let sides = verdict.branching.describe();
+                format!(
+                    "proved: {read} of {cases} generated conversations parse back, {} exactly{sides}",
+                    verdict.passed
+                )
             }
-            (Status::Proved, None) => format!("proved: {read} of {cases} generated conversations parse back exactly"),
+            (Status::Proved, None) => {
+                let sides = verdict.branching.describe();
+                format!("proved: {read} of {cases} generated conversations parse back exactly{sides}")
+            }
             (_, None) => self.headline(),
         }
     }
@@ -35,8 +43,15 @@ impl Derivation {
         if !scope.learned.is_empty() {
             lines.push(("learned", format!("{} (from samples)", scope.learned.join(", "))));
         }
-        if !scope.not_shown.is_empty() {
-            lines.push(("without", format!("{}: the chat template never writes them", scope.not_shown.join(", "))));
+        let is_refused = |part: &str| scope.refused.iter().any(|refused| refused.part == part);
+        let is_unread = |part: &str| part == "calls" && self.status == Status::Inexpressible;
+        let is_never = |part: &&str| !is_refused(part) && !is_unread(part);
+        let never: Vec<&str> = scope.not_shown.iter().copied().filter(is_never).collect();
+        if !never.is_empty() {
+            lines.push(("without", format!("{}: the chat template never writes them", never.join(", "))));
+        }
+        for part in &scope.refused {
+            lines.push(("without", format!("{}: the chat template {} them", part.part, part.verb())));
         }
         let is_plain = |text: &str| ["none", "everything outside the markers"].contains(&text);
         lines.extend(self.parts().into_iter().filter(|(_, text)| !is_plain(text)));
@@ -47,8 +62,11 @@ impl Derivation {
             let of_label = self.diagnostics.iter().filter(|diagnostic| self.label(diagnostic) == Some(label));
             let mut texts: Vec<String> = of_label.map(|diagnostic| one_line(label, diagnostic)).collect();
             if label == "lost" {
-                texts.extend(self.verdict.losses.iter().map(|loss| shortened(&loss.message, LONGEST).into_owned()));
+                // An assumption is a note.
+                let losses = self.verdict.losses.iter().filter(|loss| !loss.is_assumed);
+                texts.extend(losses.map(|loss| shortened(&loss.message, LONGEST).into_owned()));
             }
+            let texts = distinct(texts);
             let more = texts.len().saturating_sub(MOST);
             lines.extend(texts.into_iter().take(MOST).map(|text| (label, text)));
             if more > 0 {
@@ -63,9 +81,10 @@ impl Derivation {
     fn label(&self, diagnostic: &Diagnostic) -> Option<&'static str> {
         match diagnostic.id {
             "derive-filled" | "derive-took" => Some("took"),
-            // The first line reports missing values, and losses have a list of their own.
+            // The first line reports missing values and broken parts, and losses have a list of their own.
             "derive-token-unknown"
             | "derive-value-unknown"
+            | "derive-broken"
             | "derive-loss"
             | "derive-tolerance"
             | "derive-name-in-id" => None,
@@ -89,16 +108,33 @@ fn one_line(label: &str, diagnostic: &Diagnostic) -> String {
 
 /// The readers that accept the draft, and those that refuse it with the target to try.
 fn readers(readings: &[ReaderVerdict]) -> impl Iterator<Item = String> {
-    let line = |verb: &str, accepts: bool| {
-        let readings = readings.iter().filter(|reading| reading.refusals.is_empty() == accepts);
-        let names = readings.map(|reading| match reading.other {
-            Some((target, _)) if !accepts => format!("{} (try `--target {target}`)", reading.reader.name()),
-            _ => reading.reader.name().to_owned(),
-        });
-        let names: Vec<String> = names.collect();
-        (!names.is_empty()).then(|| format!("{verb} by {}", names.join(", ")))
-    };
-    [line("accepted", true), line("refused", false)].into_iter().flatten()
+    let line = |verb: &str, names: Vec<String>| (!names.is_empty()).then(|| format!("{verb} by {}", names.join(", ")));
+    [line("accepted", accepting(readings)), line("refused", refusing(readings))].into_iter().flatten()
+}
+
+/// The programs that accept the draft, each with the release that does so first if an older one refuses it.
+fn accepting(readings: &[ReaderVerdict]) -> Vec<String> {
+    let (accepting, refusing): (Vec<&ReaderVerdict>, Vec<_>) =
+        readings.iter().partition(|reading| reading.refusals.is_empty());
+    let programs = distinct(accepting.iter().map(|reading| reading.reader.program()));
+    let named = programs.into_iter().map(|program| {
+        let is_of = |reading: &&&ReaderVerdict| reading.reader.program() == program;
+        // The newest release comes first.
+        match (accepting.iter().rfind(is_of), refusing.iter().find(is_of)) {
+            (Some(first), Some(_)) => format!("{program} from {}", first.reader.version()),
+            _ => program.to_owned(),
+        }
+    });
+    named.collect()
+}
+
+fn refusing(readings: &[ReaderVerdict]) -> Vec<String> {
+    let refusing = readings.iter().filter(|reading| !reading.refusals.is_empty());
+    let named = refusing.map(|reading| match reading.other {
+        Some((target, _)) => format!("{} (try `--target {target}`)", reading.reader.name()),
+        None => reading.reader.name().to_owned(),
+    });
+    named.collect()
 }
 
 #[cfg(test)]
@@ -106,6 +142,8 @@ mod tests {
     use super::*;
     use crate::derive::by_hand::CHAT;
     use crate::derive::{Options, derive};
+    use crate::targets::Reader;
+    use backchat_chat::source::Source;
     use backchat_core::json::Object;
 
     fn report(source: &str) -> String {
@@ -125,12 +163,78 @@ mod tests {
     }
 
     #[test]
+    fn a_draft_that_only_a_new_release_reads_names_that_release() {
+        let reading = |reader: Reader, refused: &[&str]| ReaderVerdict {
+            reader,
+            refusals: refused.iter().map(|words| (*words).to_owned()).collect(),
+            costs: Vec::new(),
+            other: (!refused.is_empty()).then(|| (reader.target(), "gives a draft that it accepts")),
+        };
+        let lines = |old: &[&str]| {
+            let readings = [Reader::Transformers, Reader::Trl].map(|reader| reading(reader, &[]));
+            readers(&[&readings[..], &[reading(Reader::Transformers523, old)]].concat()).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&[]), ["accepted by transformers, trl"]);
+        assert_eq!(
+            lines(&["unknown"]),
+            [
+                "accepted by transformers from 5.24.0, trl",
+                "refused by transformers-5.23 (try `--target transformers-5.23`)"
+            ]
+        );
+    }
+
+    #[test]
     fn a_special_token_that_the_turn_prints_is_requested_in_the_first_line() {
         let source = CHAT.replace("<end>", "{{ eos_token }}");
-        let first = "partial: the model's turn prints `eos_token`, which was not given: add `--set eos_token=TEXT`\n";
+        let first = "partial: the model's turn prints `eos_token`, which was not given: add `--set eos_token=TEXT`, or \
+                     pass the folder with tokenizer_config.json\n";
         assert!(report(&source).starts_with(first), "{}", report(&source));
         let given = Options::default().variables(Object::from([("eos_token".to_owned(), "<end>".into())]));
         assert_eq!(derive(&source, &given).status, Status::Proved);
+    }
+
+    #[test]
+    fn a_stop_that_no_render_shows_is_named_with_its_origin() {
+        let line = |source: &str, options: &Options| {
+            let lines = derive(source, options).summary_lines();
+            lines.into_iter().find(|(label, _)| *label == "turn").unwrap().1
+        };
+        let eos = Object::from([("eos_token".to_owned(), "</s>".into())]);
+        let given = Options::default().variables(eos.clone());
+        let start = "starts after `<assistant>`, ends with";
+        assert_eq!(
+            line(CHAT, &given),
+            format!("{start} `<end>`, or `</s>` (the variable `eos_token`; no render ends with it)")
+        );
+        let mut source = Source::default();
+        (source.file, source.special_tokens) = ("m/tokenizer_config.json".to_owned(), eos);
+        assert_eq!(
+            line(CHAT, &Options::for_source(&source)),
+            format!("{start} `<end>`, or `</s>` (`eos_token` of tokenizer_config.json; no render ends with it)")
+        );
+        assert_eq!(line(&CHAT.replace("<end>", "{{ eos_token }}"), &given), format!("{start} `</s>`"));
+        let page = derive(CHAT, &given).explain("c.jinja");
+        assert!(page.contains("no render ends with it"), "{page}");
+    }
+
+    #[test]
+    fn a_branch_that_fails_on_every_call_is_named_in_the_first_line() {
+        let page = report(&CHAT.replace("c.function.arguments", "c.function.argument"));
+        let first = "partial: the chat template fails on every turn with calls, at line 1: Object of type Undefined is \
+                     not JSON serializable: `c.function` has no `argument`; did you mean `arguments`? 18 of 18 ";
+        assert!(page.starts_with(first), "{page}");
+        assert!(page.contains("\nwithout: calls: the chat template fails on them\n"), "{page}");
+        assert_eq!(page.matches("\nnote: ").count(), 1, "{page}");
+        assert!(page.contains("\nnote: line 1 reads `argument` of the function of a call; "), "{page}");
+    }
+
+    #[test]
+    fn an_assumption_is_listed_once() {
+        let headed = CHAT.replace("<{{ m.role }}>", "<{{ m.role }}{{ who }}>");
+        let page = report(&headed.replace("%}<assistant>{%", "%}<assistant{{ who }}>{%"));
+        let said = page.matches("depends on `who`; the draft reads it as written without it").count();
+        assert!(said == 1 && page.contains("\nnote: assumption: ") && !page.contains("\nlost: "), "{page}");
     }
 
     #[test]

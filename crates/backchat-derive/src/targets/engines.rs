@@ -2,6 +2,7 @@
 
 use backchat_parser::pattern::Construct::{self, *};
 use backchat_parser::pattern::Pattern;
+use regex_syntax::hir::Hir;
 
 /// An engine of another language.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,15 +52,19 @@ impl Engine {
                 (*bounded_looks && pattern.reach_behind().is_none()).then(|| "a look-behind without a bound".into())
             }),
             Check::RustRegex => {
-                let mut parser = regex_syntax::ParserBuilder::new().dot_matches_new_line(true).build();
                 // It reads `a++` as a repeat of a repeat, which backtracks.
-                let Some(error) = parser.parse(pattern.source()).err() else { return name(&[Possessive]) };
-                Some(match error {
-                    regex_syntax::Error::Parse(error) => error.kind().to_string(),
-                    regex_syntax::Error::Translate(error) => error.kind().to_string(),
-                    _ => "an unknown construct".to_owned(),
-                })
+                parsed(pattern.source()).map_or_else(Some, |_| name(&[Possessive]))
             }
         }
     }
+}
+
+/// A pattern as Rust's engines read it, or why they refuse it.
+pub(super) fn parsed(source: &str) -> Result<Hir, String> {
+    let mut parser = regex_syntax::ParserBuilder::new().dot_matches_new_line(true).build();
+    parser.parse(source).map_err(|error| match error {
+        regex_syntax::Error::Parse(error) => error.kind().to_string(),
+        regex_syntax::Error::Translate(error) => error.kind().to_string(),
+        _ => "an unknown construct".to_owned(),
+    })
 }

@@ -1,7 +1,5 @@
 //! The limits of a template for a reader, for code that writes templates.
 
-use super::{CONTENT, Reader, THINKING, TOOL_CALLS};
-
 /// The limits of a template. Patterns are checked one by one:
 /// [`Reader::check_pattern`](super::Reader::check_pattern).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +27,13 @@ pub struct Limits {
     pub calls_need_literal_close: bool,
     /// Whether each call must be `{"function": {"name": …, "arguments": …}}`.
     pub calls_are_functions: bool,
+    /// The only content parsers known; any if absent.
+    pub content_parsers: Option<&'static [&'static str]>,
+    /// Whether a `transform` may use what the close pattern captures.
+    pub close_captures: bool,
+    /// Whether open and close patterns must begin with one of a few literals.
+    pub literal_starts: bool,
 }
-
-/// The fields that servers can route into an answer.
-pub(super) const SERVED: [&str; 3] = [CONTENT, THINKING, TOOL_CALLS];
-/// The defaults that servers allow.
-pub(super) const SERVED_DEFAULTS: [&str; 1] = ["role"];
 
 impl Limits {
     /// No limits at all.
@@ -50,15 +49,17 @@ impl Limits {
         calls_need_open: false,
         calls_need_literal_close: false,
         calls_are_functions: false,
+        content_parsers: None,
+        close_captures: true,
+        literal_starts: false,
     };
 
     /// The limits of two readers at once.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
-            // There are two sets only: any, and that of the servers.
-            fields: self.fields.or(other.fields),
-            defaults: self.defaults.or(other.defaults),
+            fields: fewer(self.fields, other.fields),
+            defaults: fewer(self.defaults, other.defaults),
             reasoning: self.reasoning.or(other.reasoning),
             joins_text: self.joins_text && other.joins_text,
             shapes_text: self.shapes_text && other.shapes_text,
@@ -68,31 +69,20 @@ impl Limits {
             calls_need_open: self.calls_need_open || other.calls_need_open,
             calls_need_literal_close: self.calls_need_literal_close || other.calls_need_literal_close,
             calls_are_functions: self.calls_are_functions || other.calls_are_functions,
+            content_parsers: fewer(self.content_parsers, other.content_parsers),
+            close_captures: self.close_captures && other.close_captures,
+            literal_starts: self.literal_starts || other.literal_starts,
         }
     }
 }
 
-impl Reader {
-    /// The limits of a template that this reader accepts and uses.
-    pub fn limits(self) -> Limits {
-        let served = Limits {
-            fields: Some(&SERVED),
-            defaults: Some(&SERVED_DEFAULTS),
-            reasoning: Some(THINKING),
-            joins_text: false,
-            shapes_text: false,
-            repeats_reasoning: false,
-            literal_reasoning: true,
-            calls_are_functions: true,
-            ..Limits::NONE
-        };
-        match self {
-            Reader::Transformers | Reader::Trl => Limits::NONE,
-            Reader::Vllm => served,
-            Reader::Sglang => {
-                Limits { repeats_reasoning: true, calls_need_open: true, calls_need_literal_close: true, ..served }
-            }
-            Reader::Smg => Limits { looks_around: false, ..Limits::NONE },
-        }
+/// The stricter of two sets, one of which contains the other.
+fn fewer(
+    one: Option<&'static [&'static str]>,
+    other: Option<&'static [&'static str]>,
+) -> Option<&'static [&'static str]> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.len() < one.len() => Some(other),
+        (one, other) => one.or(other),
     }
 }

@@ -11,24 +11,29 @@
 //! let text = r#"{"start_anchor": "<|a|>", "fields": {"content": {"close_pattern": "<end>(?=\\s)"}}}"#;
 //! let template = Template::load(text)?.template;
 //! let refused = Target::named("portable").unwrap().check(&template);
-//! assert_eq!(refused.len(), 1);
-//! assert_eq!((refused[0].reader.name(), refused[0].place.to_string().as_str()), ("smg", "fields.content.close_pattern"));
+//! assert!(refused.iter().any(|refusal| refusal.reader.name() == "smg"));
+//! assert!(refused.iter().all(|refusal| refusal.place.to_string() == "fields.content.close_pattern"));
 //! assert!(!Target::named("portable").unwrap().limits().looks_around);
 //! # Ok::<(), backchat::LoadError>(())
 //! ```
 
+mod copies;
 mod engines;
 mod limits;
+mod patterns;
 mod refusal;
+mod releases;
 mod serving;
 mod smg;
 mod trl;
+mod vllm_rust;
 
 pub use engines::{ENGINES, Engine};
 pub use limits::Limits;
+pub(crate) use patterns::patterns;
 pub use refusal::{Caution, Reason, Refusal, Role};
-pub(crate) use smg::patterns;
 
+use backchat_core::json::Path;
 use backchat_parser::template::Template;
 
 /// The readers' name for the model's reasoning.
@@ -38,16 +43,20 @@ pub const CONTENT: &str = "content";
 /// Their name for tool calls.
 pub const TOOL_CALLS: &str = "tool_calls";
 
-/// A program that reads response templates.
+/// A release of a program that reads response templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Reader {
-    /// Hugging Face's reference implementation.
+    /// Hugging Face's reference implementation, the newest release.
     Transformers,
+    /// The release before it, and those before that.
+    Transformers523,
     /// Hugging Face's trainer, which parses with transformers.
     Trl,
-    /// The inference server vLLM.
+    /// The inference server vLLM with its Python frontend.
     Vllm,
+    /// The inference server vLLM with its Rust frontend, which has a parser of its own.
+    VllmRust,
     /// The inference server SGLang.
     Sglang,
     /// The crate `smg-response-template`, which a gateway in front of such servers uses.
@@ -64,44 +73,55 @@ pub struct Target {
 }
 
 /// Every target, in the order in which they are listed.
-pub static TARGETS: [Target; 6] = [
+pub static TARGETS: [Target; 9] = [
     Target { name: "transformers", readers: &[Reader::Transformers] },
+    Target { name: "transformers-5.23", readers: &[Reader::Transformers523] },
     Target { name: "trl", readers: &[Reader::Trl] },
-    Target { name: "vllm", readers: &[Reader::Vllm] },
+    Target { name: "vllm", readers: &[Reader::Vllm, Reader::VllmRust] },
+    Target { name: "vllm-python", readers: &[Reader::Vllm] },
+    Target { name: "vllm-rust", readers: &[Reader::VllmRust] },
     Target { name: "sglang", readers: &[Reader::Sglang] },
     Target { name: "smg", readers: &[Reader::Smg] },
-    Target { name: "portable", readers: &[Reader::Transformers, Reader::Trl, Reader::Vllm, Reader::Smg] },
+    Target { name: "portable", readers: &PORTABLE },
 ];
+
+/// The readers that one template can serve.
+const PORTABLE: [Reader; 6] =
+    [Reader::Transformers, Reader::Transformers523, Reader::Trl, Reader::Vllm, Reader::VllmRust, Reader::Smg];
 
 impl Reader {
     /// Every reader.
-    pub const ALL: [Self; 5] = [Self::Transformers, Self::Trl, Self::Vllm, Self::Sglang, Self::Smg];
+    pub const ALL: [Self; 7] =
+        [Self::Transformers, Self::Transformers523, Self::Trl, Self::Vllm, Self::VllmRust, Self::Sglang, Self::Smg];
 
-    /// Its name on the command line.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Transformers => "transformers",
-            Self::Trl => "trl",
-            Self::Vllm => "vllm",
-            Self::Sglang => "sglang",
-            Self::Smg => "smg",
-        }
+        self.release().name
+    }
+
+    /// The program, which may have several releases here.
+    pub fn program(self) -> &'static str {
+        self.release().program
     }
 
     /// The release that the facts are about.
     pub fn version(self) -> &'static str {
-        match self {
-            Self::Transformers => "5.23.0",
-            Self::Trl => "1.16.0",
-            Self::Vllm => "0.33.0",
-            Self::Sglang => "0.5.23",
-            Self::Smg => "0.1.0",
-        }
+        self.release().version
     }
 
-    /// Its name and release.
+    /// Its program and release.
     pub fn title(self) -> String {
-        format!("{} {}", self.name(), self.version())
+        format!("{} {}", self.program(), self.version())
+    }
+
+    /// The target with this reader alone.
+    pub fn target(self) -> &'static str {
+        self.release().target
+    }
+
+    /// The limits of a template that this reader accepts and uses.
+    pub fn limits(self) -> Limits {
+        self.release().limits
     }
 
     /// Why it refuses a template; empty if it loads it.
@@ -109,7 +129,13 @@ impl Reader {
         match self {
             // Patterns that they refuse do not load here either.
             Self::Transformers | Self::Trl => Vec::new(),
-            Self::Vllm | Self::Sglang => serving::check(self, template),
+            Self::Transformers523 => copies::check(self, template),
+            Self::Vllm | Self::Sglang => {
+                let mut refusals = copies::check(self, template);
+                refusals.extend(serving::check(self, template));
+                refusals
+            }
+            Self::VllmRust => vllm_rust::check(template),
             Self::Smg => smg::check(template),
         }
     }
@@ -118,19 +144,31 @@ impl Reader {
     pub fn check_pattern(self, source: &str, role: Role) -> Option<String> {
         match self {
             Self::Smg => smg::check_pattern(source, role),
-            Self::Transformers | Self::Trl | Self::Vllm | Self::Sglang => None,
+            Self::VllmRust => vllm_rust::check_pattern(source, role),
+            Self::Transformers | Self::Transformers523 | Self::Trl | Self::Vllm | Self::Sglang => None,
         }
     }
 
     /// Its problems with a template that it loads.
     pub fn cautions(self, template: &Template) -> Vec<Caution> {
-        match self {
-            Self::Transformers | Self::Smg => Vec::new(),
+        let mut cautions = match self {
+            Self::Transformers | Self::Transformers523 | Self::Smg => Vec::new(),
             Self::Trl => trl::cautions(template),
             Self::Vllm => serving::vllm_cautions(template),
+            Self::VllmRust => vllm_rust::cautions(template),
             Self::Sglang => serving::sglang_cautions(template),
+        };
+        // The Rust frontend refuses what the other copies misread.
+        if !self.limits().close_captures && self != Self::VllmRust {
+            cautions.extend(copies::cautions(self, template));
         }
+        cautions
     }
+}
+
+/// The path of a field.
+fn field_path(name: &str) -> Path {
+    Path::root().key("fields").key(name)
 }
 
 impl Target {

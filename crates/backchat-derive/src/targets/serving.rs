@@ -1,38 +1,37 @@
 //! vLLM and SGLang: what their parsers refuse when the server starts, and what they drop or misread afterwards.
 
-use super::limits::{SERVED, SERVED_DEFAULTS};
-use super::{CONTENT, Caution, Reader, Reason, Refusal, THINKING, TOOL_CALLS};
+use super::{CONTENT, Caution, Reader, Reason, Refusal, THINKING, TOOL_CALLS, field_path};
 use backchat_core::json::{Path, Value};
 use backchat_parser::pattern::Construct;
-use backchat_parser::template::{ContentParser, Delimiter, Field, Shape, Template};
-
-fn field_path(name: &str) -> Path {
-    Path::root().key("fields").key(name)
-}
+use backchat_parser::template::{Delimiter, Field, Shape, Template};
 
 /// Why either of the two refuses a template.
 pub(super) fn check(reader: Reader, template: &Template) -> Vec<Refusal> {
+    let limits = reader.limits();
+    let (fields, defaults) = (limits.fields.unwrap_or_default(), limits.defaults.unwrap_or_default());
     let mut refusals = Vec::new();
     let mut refuse = |place, reason, words| refusals.push(Refusal { reader, place, reason, words });
+    let mut sorted = fields.to_vec();
+    sorted.sort_unstable();
     let unknown = |name: &str| {
-        format!("response_template contains unsupported semantic fields: ['{name}']. Supported fields are: {SERVED:?}")
+        format!("response_template contains unsupported semantic fields: ['{name}']. Supported fields are: {sorted:?}")
             .replace('"', "'")
     };
     for field in template.fields() {
         let path = field_path(&field.name);
-        if !SERVED.contains(&field.name.as_str()) {
+        if !fields.contains(&field.name.as_str()) {
             refuse(path, Reason::Field, unknown(&field.name));
             continue;
         }
         if field.name == TOOL_CALLS {
-            if reader == Reader::Sglang && field.open.is_none() {
+            if limits.calls_need_open && field.open.is_none() {
                 let words = "response_template field 'tool_calls' needs 'open' or 'open_pattern' so tool calls can be told apart from other text";
                 refuse(path, Reason::NeedsOpen, words.to_owned());
             }
             continue;
         }
         let shaped = [
-            ("content", field.content.parser() != Some(ContentParser::Text)),
+            ("content", !field.content.is_text()),
             ("transform", field.transform.is_some()),
             ("join", field.join.is_some()),
         ];
@@ -44,7 +43,7 @@ pub(super) fn check(reader: Reader, template: &Template) -> Vec<Refusal> {
             refuse(path.key(key), Reason::Construct, words);
         }
     }
-    for key in template.defaults().keys().filter(|key| !SERVED_DEFAULTS.contains(key)) {
+    for key in template.defaults().keys().filter(|key| !defaults.contains(key)) {
         refuse(Path::root().key("defaults").key(key), Reason::Default, unknown(key));
     }
     refusals

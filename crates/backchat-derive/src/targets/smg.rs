@@ -3,9 +3,10 @@
 use serde_json::{Value as Json, json};
 use smg_response_template::{LoadError, Unsupported, load_response_template};
 
+use super::patterns::patterns;
 use super::{Reader, Reason, Refusal, Role};
 use backchat_core::json::{Object, Path, Value};
-use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
+use backchat_parser::template::{Delimiter, Field, TAGGED, Template};
 
 /// Why it refuses a template: every pattern that it refuses, and its other objections.
 pub(super) fn check(template: &Template) -> Vec<Refusal> {
@@ -37,7 +38,7 @@ pub(super) fn check_pattern(source: &str, role: Role) -> Option<String> {
         Role::Delimiter => json!({"start_anchor": "a", "fields": {"x": {"open_pattern": source, "close": "c",
             "transform": "{content}"}}}),
         Role::Anchor => json!({"start_anchor_pattern": source, "fields": {"x": {}}}),
-        Role::Tag => json!({"start_anchor": "a", "fields": {"x": {"content": "xml-inline",
+        Role::Tag => json!({"start_anchor": "a", "fields": {"x": {"content": TAGGED,
             "content_args": {"tag_pattern": source}}}}),
     };
     load_response_template(&template).err().map(|error| reason(&error).1)
@@ -82,25 +83,4 @@ fn alone(field: &Field) -> Value {
     let mut fields = Object::new();
     fields.insert(field.name.clone(), field.to_value());
     Value::from([("start_anchor", "a".into()), ("fields", Value::Object(fields))])
-}
-
-/// Every pattern (not literals), with its path and role.
-pub(crate) fn patterns(template: &Template) -> Vec<(Path, String, Role)> {
-    let mut patterns = Vec::new();
-    if let Delimiter::Pattern(pattern) = template.start_anchor() {
-        patterns.push((Path::root().key("start_anchor_pattern"), pattern.source().to_owned(), Role::Anchor));
-    }
-    for field in template.fields() {
-        let path = Path::root().key("fields").key(&field.name);
-        for (key, delimiter) in [("open_pattern", &field.open), ("close_pattern", &field.close)] {
-            if let Some(Delimiter::Pattern(pattern)) = delimiter {
-                patterns.push((path.key(key), pattern.source().to_owned(), Role::Delimiter));
-            }
-        }
-        if let ContentSpec::XmlInline(args) = &field.content {
-            let place = path.key("content_args").key("tag_pattern");
-            patterns.push((place, args.tag_pattern.source().to_owned(), Role::Tag));
-        }
-    }
-    patterns
 }

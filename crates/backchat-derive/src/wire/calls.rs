@@ -15,6 +15,9 @@ use backchat_core::push_new;
 use backchat_core::text::{common_end, common_start, slice};
 use backchat_probe::probe::{Absent, Answer, Call, Prober, RequestShape, Setting, name_in_id, needle};
 
+/// The longest text in place of missing arguments, in bytes.
+const LONGEST_INSTEAD: usize = 40;
+
 /// What is known about the turn around the calls.
 pub(crate) struct Around<'w> {
     /// The length of everything before the turn's own text.
@@ -137,7 +140,7 @@ impl Finder<'_, '_> {
             // A template that shows one call may still write a list.
             None => located.object.is_some() && list_with(&one, 1),
         };
-        let mut cuts = Vec::new();
+        let (mut cuts, mut sections) = (Vec::new(), Vec::new());
         let both = two.and_then(|two| {
             let [first, second] = [0, 1].map(|index| self.locate(two, index, pairs.as_ref()));
             let (first, second) = (first?.range, second?.range);
@@ -147,8 +150,10 @@ impl Finder<'_, '_> {
         match both {
             Some([before, mid, after]) => {
                 // A single call may lack the marks around several.
-                if let Some(section) = before.strip_suffix(self.before(&one, &located.range)) {
-                    pre.insert_str(0, section);
+                let own = self.before(&one, &located.range);
+                match before.strip_suffix(own) {
+                    Some(section) => pre.insert_str(0, section),
+                    None => sections = self.other_sections(own, &several, pairs.as_ref()),
                 }
                 let mut after = after.to_owned();
                 own_end(self.turns.segmentation, &mut after, &pre, self.around.end);
@@ -169,6 +174,7 @@ impl Finder<'_, '_> {
         let body = self.body(&one, &several, &located, pairs, object)?;
         Some(Calls {
             cuts,
+            sections,
             body,
             several: two.is_some(),
             end,
@@ -177,6 +183,20 @@ impl Finder<'_, '_> {
             ids_hold_names: self.ids_hold_names,
             margins: margins(&one, &located),
         })
+    }
+
+    /// The marks before several calls, if they have others than one call.
+    fn other_sections(&self, own: &str, several: &[Trace], pairs: Option<&Pairs>) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for trace in several {
+            let first = self.locate(trace, 0, pairs);
+            let before = first.map_or("", |first| self.before(trace, &first.range)).trim();
+            let are_marks = [own, before].iter().all(|text| self.turns.segmentation.is_distinctive(text));
+            if are_marks && before != own.trim() {
+                push_new(&mut found, before.to_owned());
+            }
+        }
+        found
     }
 
     /// The text of a turn before a call at this place.
@@ -302,24 +322,47 @@ impl Finder<'_, '_> {
             name_in_id(&mut call, 0);
         }
         let none = self.trace(&Answer::calls(vec![call]))?;
-        if none.whole(0).is_some() || tail.iter().any(|piece| piece.text().is_none()) {
+        if none.whole(0).is_some() || tail.iter().any(|piece| !matches!(piece, CallPart::Text(_) | CallPart::NameAgain))
+        {
             return None;
         }
-        let rest = none.rest(none.of_call(0).map(|slot| slot.range.end).max()?);
+        // The name may be written again after the arguments.
+        let values = head.iter().filter(|piece| !matches!(piece, CallPart::Text(_) | CallPart::Counter(_))).count();
+        let rest = none.rest(none.of_call(0).take(values.max(1)).last()?.range.end);
         let lead = head.last().and_then(CallPart::text).unwrap_or_default();
-        let inner: usize = tail.iter().filter_map(CallPart::text).map(str::len).sum();
-        let after = one.rest(located.range.end - inner);
+        let name = one.slot(SlotKind::Name(0)).map_or(0, |slot| slot.range.len());
+        let inner: usize = tail.iter().map(|piece| piece.text().map_or(name, str::len)).sum();
+        let after = one.rest(located.range.end.checked_sub(inner)?);
         // Marks stay whole if they can.
-        let kept = [self.turns.segmentation.shared_end(after, rest), common_end(rest, after)];
-        let (before, kept) = kept.into_iter().find_map(|kept| {
+        let ends = [self.turns.segmentation.shared_end(after, rest), common_end(rest, after)];
+        let found = ends.into_iter().find_map(|kept| {
             let before = rest.strip_suffix(kept).filter(|before| lead.starts_with(before))?;
             Some((before, kept))
-        })?;
-        let before = slice(lead, before.len()..).to_owned();
-        let after = slice(after, ..after.len() - kept.len()).to_owned();
-        // Arguments key by key may be none.
-        let is_whole = pairs.is_some() && before.is_empty() && after.is_empty();
-        (!is_whole).then_some(LeftOut { before, after })
+        });
+        if let Some((before, kept)) = found {
+            let before = slice(lead, before.len()..).to_owned();
+            let after = slice(after, ..after.len() - kept.len()).to_owned();
+            // Arguments key by key may be none.
+            let is_whole = pairs.is_some() && before.is_empty() && after.is_empty();
+            return (!is_whole && after_is_text(tail, &after)).then_some(LeftOut {
+                before,
+                after,
+                instead: String::new(),
+            });
+        }
+        let [kept, _] = ends;
+        let from_name = head.iter().rposition(|piece| !matches!(piece, CallPart::Text(_) | CallPart::Counter(_)));
+        if head.iter().skip(from_name.unwrap_or(0)).any(|piece| matches!(piece, CallPart::Counter(_))) {
+            return None;
+        }
+        let middle = rest.strip_suffix(kept)?;
+        let shared = common_start(middle, lead);
+        let instead = slice(middle, shared.len()..).to_owned();
+        let is_short = instead.len() <= LONGEST_INSTEAD
+            && !instead.trim().is_empty()
+            && !needle::BEGINNINGS.iter().any(|beginning| instead.contains(beginning));
+        let before = slice(lead, shared.len()..).to_owned();
+        is_short.then(|| LeftOut { before, after: slice(after, ..after.len() - kept.len()).to_owned(), instead })
     }
 
     /// The pieces of a call before and after its arguments.
@@ -363,6 +406,12 @@ impl Finder<'_, '_> {
         let tail = cut(arguments.end..located.range.end);
         Some((head, tail))
     }
+}
+
+/// Whether a text that begins the tail of a call has no name in it.
+fn after_is_text(tail: &[CallPart], after: &str) -> bool {
+    let first: String = tail.iter().map_while(CallPart::text).collect();
+    tail.iter().all(|piece| piece.text().is_some()) || first.starts_with(after)
 }
 
 fn push(pieces: &mut Vec<CallPart>, text: &str) {
@@ -447,6 +496,10 @@ pub(super) fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
     }
     let name = path_to(value, &|value| value.as_str() == Some(&call.name))?;
     let arguments = path_to(value, &holds)?;
+    // No path leads through a key that differs from call to call.
+    if [&name, &arguments].iter().any(|path| path.contains(&call.id) || path.contains(&call.name)) {
+        return None;
+    }
     let id = path_to(value, &|value| value.as_str() == Some(&call.id)).or_else(|| made_id(value));
     Some(ObjectBody { name: Some(name), arguments, id, keys, in_array: false })
 }

@@ -67,15 +67,12 @@ pub fn assumed(wire: Wire) -> Wire {
 
 #[cfg(test)]
 mod tests {
-    use super::super::support::chat_template;
+    use super::super::support::{chat_template, wire};
     use super::*;
-    use backchat_chat::ChatTemplate;
-    use backchat_core::json::Object;
 
     #[test]
     fn a_wire_is_assumed_only_if_marked_so() {
-        let source = ChatTemplate::compile(&chat_template("{{ m.content }}")).unwrap();
-        let wire = Wire::find(&source, &Object::new(), None).unwrap();
+        let wire = wire(&chat_template("{{ m.content }}"));
         assert!(!wire.is_assumed());
         assert!(assumed(wire).is_assumed());
     }

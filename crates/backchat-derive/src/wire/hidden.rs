@@ -67,6 +67,12 @@ fn removed(prober: &Prober, segmentation: Segmentation, literals: &[String], pro
         if !taken || texts.iter().any(|text| text.contains(&format!("{BEFORE}{AFTER}"))) {
             return None;
         }
+        // A template that changes a text with the same signs in the same way looks for no mark.
+        let other: String = close.chars().map(|c| if c.is_alphanumeric() { 'q' } else { c }).collect();
+        let said = format!("{BEFORE}{other}{AFTER}");
+        if other != *close && shown(&said).iter().any(|text| text.contains(AFTER) && !text.contains(&said)) {
+            return None;
+        }
         let close = close.trim();
         let header = prompts.first().map_or("", |prompt| prompt.header.trim());
         let lead = texts.iter().find_map(|text| {

@@ -113,7 +113,7 @@ impl<'t> Inference<'_, 't> {
         }
         content.labels =
             self.labels(&prompts, &content, reasoning.as_ref(), calls.as_ref().map(|calls| (&called, calls)));
-        let stops = self.stops(&called, &end, calls.as_ref());
+        let (stops, given_stops) = self.stops(&called, &end, calls.as_ref());
         if let Some(calls) = &mut calls {
             move_separator_to_openings(&mut prompts, calls, &mut content);
         }
@@ -134,6 +134,7 @@ impl<'t> Inference<'_, 't> {
             message,
             end,
             stops,
+            given_stops,
             trailing,
         })
     }
@@ -208,23 +209,31 @@ impl<'t> Inference<'_, 't> {
         taken.map_or_else(|| self.plain.clone(), |shape| self.plain.with_shape(shape))
     }
 
-    fn stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
-        let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref()), self.usage.eos_token.as_deref()];
-        let stops = ends.into_iter().flatten().flat_map(|text| stops_of(self.segmentation, text.trim()));
-        let mut stops = distinct(stops.filter(|stop| !stop.is_empty()).map(str::to_owned));
-        if !end.trim().is_empty() {
-            for stop in self.other_stops(prober, end, calls) {
-                push_new(&mut stops, stop);
-            }
-        } else {
-            // Only the beginning of the next turn ends this one.
-            let called = calls.map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
-            for (answer, setting) in [Some((shapes::content(), Setting::new())), called].into_iter().flatten() {
-                let mark = self.turns(prober).next_mark(&answer, &setting);
-                stops.extend(mark.filter(|mark| !stops.contains(mark)));
-            }
+    /// The marks at which a model stops, and those of them that no render shows.
+    fn stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> (Vec<String>, Vec<String>) {
+        let stops_in = |texts: &[Option<&str>]| -> Vec<String> {
+            let stops = texts.iter().flatten().flat_map(|text| stops_of(self.segmentation, text.trim()));
+            stops.filter(|stop| !stop.is_empty()).map(str::to_owned).collect()
+        };
+        let mut shown = stops_in(&[Some(end), calls.and_then(|calls| calls.end.as_deref())]);
+        let given = stops_in(&[self.usage.eos_token.as_deref()]);
+        let mut stops = distinct(shown.iter().chain(&given).cloned());
+        let others = match end.trim() {
+            "" => self.next_marks(prober, calls),
+            _ => self.other_stops(prober, end, calls),
+        };
+        for stop in &others {
+            push_new(&mut stops, stop.clone());
         }
-        stops
+        shown.extend(others);
+        (stops, given.into_iter().filter(|stop| !shown.contains(stop)).collect())
+    }
+
+    /// The beginnings of the next turn, if only they end a turn.
+    fn next_marks(&self, prober: &Prober<'t>, calls: Option<&Calls>) -> Vec<String> {
+        let called = calls.map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
+        let turns = [Some((shapes::content(), Setting::new())), called].into_iter().flatten();
+        turns.filter_map(|(answer, setting)| self.turns(prober).next_mark(&answer, &setting)).collect()
     }
 
     /// Marks that end turns instead of the usual end, after some histories or with an answer next to calls.

@@ -13,6 +13,7 @@ mod found;
 mod hidden;
 mod infer;
 mod late;
+mod pair_forms;
 mod pairs;
 mod repeated;
 mod shapes;

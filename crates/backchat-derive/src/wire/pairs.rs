@@ -2,6 +2,7 @@
 //! spelled.
 
 use super::marks::Segmentation;
+use super::pair_forms;
 use super::shapes;
 use super::structure::{Cut, Encoding, History, KEY_AGAIN, Pairs, Typed, Values};
 use super::trace::{Slot, SlotKind, Trace};
@@ -11,6 +12,9 @@ use backchat_core::python;
 use backchat_core::text::{common_end, common_start, slice};
 use backchat_probe::probe::needle::{self, INTEGER, ODD};
 use backchat_probe::probe::{Answer, Setting, call_with};
+
+/// Strings with some of the characters that encodings escape.
+const FEWER_ODD: [&str; 3] = ["Qzo\"d \\ é]q", "Qzo\\dq", "Qzo'dq"];
 
 /// Finds the form of arguments in a render of one call with two of them.
 pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
@@ -43,9 +47,18 @@ pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &s
     let cut = cut(turns.segmentation, lead, &between, tail, none.as_deref())?;
     let key_again = cut.close.contains(KEY_AGAIN);
     let after = slice(tail, cut.close.len()..).to_owned();
-    let mut pairs = Pairs { cut, gap: gap.to_owned(), key_again, braces: None, values: PLAIN, written: Vec::new() };
+    let mut pairs = Pairs {
+        cut,
+        gap: gap.to_owned(),
+        key_again,
+        braces: None,
+        values: PLAIN,
+        written: Vec::new(),
+        forms: Vec::new(),
+    };
     values(turns, setting, &mut pairs);
     braces(&mut pairs, &after);
+    pairs.forms = pair_forms::find(turns, setting, &pairs);
     Some(pairs)
 }
 
@@ -108,8 +121,7 @@ fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
     } else if !open.is_empty() || !close.is_empty() {
         pairs.gap = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap).to_owned();
         pairs.cut.close = pairs.cut.close.strip_prefix(close).unwrap_or(&pairs.cut.close).to_owned();
-        let odd = samples.text("odd").filter(|text| text.starts_with(open));
-        pairs.values.strings = encoding(open, close, odd);
+        pairs.values.strings = samples.encoding(turns, setting, open, close);
     }
     if pairs.values.strings == Encoding::Bare
         && pairs.values.typed.is_none()
@@ -156,10 +168,14 @@ impl Samples {
             let answer = Answer::calls(vec![call_with(0, arguments)]);
             let trace = turns.trace(History::User, &answer, setting)?;
             // An object with only this argument would be one slot.
-            let (_, rest) = trace.text.split_once(&shapes::key(0, 0))?;
-            Some((kind, rest.to_owned()))
+            let (lead, rest) = trace.text.split_once(&shapes::key(0, 0))?;
+            Some((kind, lead.to_owned(), rest.to_owned()))
         };
-        let texts: Vec<_> = Self::values().into_iter().filter_map(shown).collect();
+        let shown: Vec<_> = Self::values().into_iter().filter_map(shown).collect();
+        let (_, lead, _) = shown.iter().find(|(kind, ..)| *kind == "string")?;
+        // Values of another type may be written in another form.
+        let alike = shown.iter().filter(|(_, other, _)| other == lead);
+        let texts: Vec<_> = alike.map(|(kind, _, rest)| (*kind, rest.clone())).collect();
         let (_, string) = texts.iter().find(|(kind, _)| *kind == "string")?;
         // The text around every value of any type.
         let mut lead = string.find("Qz").unwrap_or(0);
@@ -169,6 +185,23 @@ impl Samples {
             tail = tail.min(common_end(string, text).len());
         }
         Some(Self { texts, lead, tail })
+    }
+
+    /// How strings between two marks are spelled. If the string with every odd character is written in another form, one
+    /// with fewer decides.
+    fn encoding(&self, turns: Turns<'_, '_>, setting: &Setting, open: &str, close: &str) -> Encoding {
+        let odd = self.text("odd").filter(|text| text.starts_with(open));
+        if odd.is_some() {
+            return encoding(open, close, odd.map(|text| (ODD, text)));
+        }
+        let text = |value: &str| {
+            let arguments: Object = [(shapes::key(0, 0), value.into())].into_iter().collect();
+            let trace = turns.trace(History::User, &Answer::calls(vec![call_with(0, arguments)]), setting)?;
+            let (_, rest) = trace.text.split_once(&shapes::key(0, 0))?;
+            rest.get(self.lead..rest.len().checked_sub(self.tail)?).map(str::to_owned)
+        };
+        let found = FEWER_ODD.iter().find_map(|odd| Some((*odd, text(odd).filter(|text| text.starts_with(open))?)));
+        encoding(open, close, found.as_ref().map(|(odd, text)| (*odd, text.as_str())))
     }
 
     /// The part that differs by type.
@@ -190,13 +223,14 @@ fn typed(gap: &str, string: &str, other: &str) -> Typed {
 }
 
 /// How strings between two marks are escaped, judged by a string with special characters.
-fn encoding(open: &str, close: &str, odd: Option<&str>) -> Encoding {
-    if odd.is_some_and(|text| json::read(text).is_ok_and(|value| value.as_str() == Some(ODD))) {
+fn encoding(open: &str, close: &str, odd: Option<(&str, &str)>) -> Encoding {
+    if odd.is_some_and(|(odd, text)| json::read(text).is_ok_and(|value| value.as_str() == Some(odd))) {
         return Encoding::Json;
     }
-    let is_pythons = |text: &str, quote| text == python::repr(ODD) || text == python::quoted(ODD, quote);
-    let escaped =
-        odd.is_none_or(|text| !text.contains(ODD) && open.chars().next().is_some_and(|quote| is_pythons(text, quote)));
+    let is_pythons = |odd: &str, text: &str, quote| text == python::repr(odd) || text == python::quoted(odd, quote);
+    let escaped = odd.is_none_or(|(odd, text)| {
+        !text.contains(odd) && open.chars().next().is_some_and(|quote| is_pythons(odd, text, quote))
+    });
     Encoding::Quoted { open: open.to_owned(), close: close.to_owned(), escaped }
 }
 

@@ -24,6 +24,8 @@ pub struct WireFormat {
     pub end: String,
     /// The marks at which a model stops: those of `end` and of the end after calls, and the given stop token.
     pub stops: Vec<String>,
+    /// Those of the stops that no render shows: only the given stop token says so.
+    pub given_stops: Vec<String>,
     /// The text that renders write after `end`, such as an unrequested prompt, under any setting; no model writes it.
     pub trailing: Vec<String>,
 }
@@ -173,6 +175,8 @@ pub enum Place {
 pub struct Calls {
     /// The ways to split calls, the simplest first; at least one.
     pub cuts: Vec<Cut>,
+    /// What several calls have in place of the section of one, if that is another mark.
+    pub sections: Vec<String>,
     pub body: Body,
     /// Whether a turn may make several calls.
     pub several: bool,
@@ -222,13 +226,15 @@ pub struct Body {
     pub left_out: Option<LeftOut>,
 }
 
-/// The texts around the arguments that a call without any leaves out with them.
+/// The texts around the arguments that a call without any leaves out with them, or writes otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
     /// The end of the body's head.
     pub before: String,
     /// The beginning of what follows the arguments.
     pub after: String,
+    /// The text in their place, such as the end of a tag without content; empty if there is none.
+    pub instead: String,
 }
 
 /// A call that is one JSON object.
@@ -293,6 +299,20 @@ pub struct Pairs {
     pub values: Values,
     /// A value of each type as rendered.
     pub written: Vec<(&'static str, String)>,
+    /// What some arguments have around their key and value instead.
+    pub forms: Vec<PairForm>,
+}
+
+/// The text around the key and the value of some arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairForm {
+    pub open: String,
+    /// From the key to the value.
+    pub gap: String,
+    /// May name the key again, at [`KEY_AGAIN`].
+    pub close: String,
+    /// Whether its values are texts as they are, not JSON.
+    pub is_raw: bool,
 }
 
 impl Pairs {
@@ -366,6 +386,7 @@ mod tests {
             braces: Some(("{".to_owned(), "}".to_owned())),
             values: Values { strings, python: false, frame: None, typed: None },
             written: Vec::new(),
+            forms: Vec::new(),
         }
     }
 

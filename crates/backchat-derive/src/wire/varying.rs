@@ -24,7 +24,8 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
         with_lines(&mut found, prober, input);
     }
     with_values(&mut found, prober, None);
-    with_variables(&mut found, prober);
+    with_ids(&mut found, prober);
+    with_variables(&mut found, prober, usage);
     found
 }
 
@@ -106,15 +107,53 @@ fn with_values(found: &mut Varying, prober: &Prober<'_>, input: Option<&Reasonin
     }
 }
 
-fn with_variables(found: &mut Varying, prober: &Prober<'_>) {
+/// Finds a part of a call's id.
+fn with_ids(found: &mut Varying, prober: &Prober<'_>) {
+    let history = shapes::history(History::User);
+    let shown = |id: &str| {
+        let call = Call { id: id.to_owned(), ..shapes::call(0, 2) };
+        let text = turn(prober, &history, History::User, &Answer::calls(vec![call]))?;
+        // A whole id is a value.
+        Some(text.replace(id, needle::IDS[0]))
+    };
+    let [first, second, _] = needle::IDS;
+    compare(found, shown(first), shown(second), |_| true);
+}
+
+fn with_variables(found: &mut Varying, prober: &Prober<'_>, usage: &TemplateUsage) {
     let user = shapes::history(History::User);
-    let shown = |setting: &Setting| shown(prober, &user, History::User, setting, true);
-    let Some(usual) = shown(&Setting::new()) else { return };
+    let thinking = prober.with_reasoning(usage.reasoning_inputs.first());
+    let thought = shapes::content().with_reasoning(needle::REASONING);
+    let answers = [thought, Answer::calls(shapes::calls(1))];
+    let answers = answers.map(|answer| shapes::conversation(History::User, &answer));
+    let conversations = [(prober, &user, true)].into_iter().chain(answers.iter().map(|all| (&thinking, all, false)));
+    let conversations: Vec<_> = conversations.collect();
     for name in prober.switches() {
-        let other = shown(&Setting::from([(name, needle::SETTING.into())]));
-        let other = other.filter(|other| other.contains(needle::SETTING));
-        compare(found, Some(usual.clone()), other, |_| true);
+        for (prober, messages, prompt) in &conversations {
+            let shown = |setting: &Setting| shown(prober, messages, History::User, setting, *prompt);
+            let other = shown(&Setting::from([(name.clone(), needle::SETTING.into())]));
+            let Some(other) = other.filter(|other| other.contains(needle::SETTING)) else { continue };
+            let Some(usual) = shown(&Setting::new()) else { continue };
+            // A value of several words and numbers, such as a date, gets other numbers.
+            let alike = printed(&usual, &other).map(with_other_digits);
+            let alike = alike.and_then(|value| shown(&Setting::from([(name.clone(), value.into())])));
+            compare(found, Some(usual), alike.or(Some(other)), |_| true);
+        }
     }
+}
+
+/// The text that a render has where another one has the value of a variable, if it has numbers among other signs.
+fn printed<'t>(usual: &'t str, other: &str) -> Option<&'t str> {
+    let (before, after) = other.split_once(needle::SETTING)?;
+    let value = usual.strip_prefix(before)?.strip_suffix(after)?;
+    let has = |test: fn(&char) -> bool| value.chars().any(|c| test(&c));
+    (has(char::is_ascii_digit) && has(|c| !c.is_alphanumeric())).then_some(value)
+}
+
+/// A text with every number changed to another one of the same length.
+fn with_other_digits(text: &str) -> String {
+    let next = |c: char| c.to_digit(10).and_then(|digit| char::from_digit((digit + 1) % 10, 10)).unwrap_or(c);
+    text.chars().map(next).collect()
 }
 
 /// Compares two renders, if there are both.
@@ -180,6 +219,21 @@ mod tests {
         ] {
             assert_eq!(lead(header), steady, "{header}");
         }
+    }
+
+    #[test]
+    fn a_part_of_an_id_and_a_printed_date_vary() {
+        let source = "{% for m in messages %}<{{ m.role }}>{{ '<think at=\"' ~ (day | default('2026-11-20')) ~ '\">' ~ m.thinking \
+                      if m.thinking }}{{ m.content }}{% for c in m.tool_calls %}<call {{ c.id[-4:] }}>{{ c.function.name }}\
+                      {{ c.function.arguments | tojson }}</call>{% endfor %}<end>{% endfor %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        with_prober(source, |prober| {
+            let usage = template_usage::find(&template, prober, &Object::new());
+            let varying = find(prober, &usage);
+            assert_eq!(varying.steady("<call 1a2B>f".to_owned()), "<call \u{3}>f");
+            let dated = varying.steady("<think at=\"2027-01-02\">".to_owned());
+            assert_eq!(dated, "<think at=\"\u{2}-\u{2}-\u{2}\">");
+        });
     }
 
     #[test]

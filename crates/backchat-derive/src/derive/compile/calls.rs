@@ -1,6 +1,7 @@
 //! The field that reads calls.
 
 mod closing;
+mod list;
 mod opening;
 
 use super::Choices;
@@ -11,12 +12,23 @@ use super::pattern::{Delimiter, any_of, escape, spaced, written};
 use crate::wire::structure::{Arguments, CallPart, Calls, Cut, LeftOut, ObjectBody, Place, WireFormat};
 use backchat_core::json::{Object, Value};
 
+/// Whether calls are written as a list of Python's.
+pub(in crate::derive) fn are_python_list(wire: &WireFormat, choices: &Choices) -> bool {
+    let list = |calls| Plan { wire, calls, choices, cut: choices.cut(calls) }.python_marks();
+    wire.calls.as_ref().and_then(list).is_some()
+}
+
 pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Object {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
+    if choices.region == CallRegion::List
+        && let Some(field) = plan.python_list()
+    {
+        return field;
+    }
     // If the name is a key of the object, no path leads to it.
     let named = calls.body.object.as_ref().and_then(|object| Some((object, object.name.as_deref()?)));
     match (named.filter(|_| calls.body.left_out.is_none()), choices.region) {
-        (Some((object, name)), CallRegion::Natural) if object.in_array => plan.list(object, name),
+        (Some((object, name)), CallRegion::Natural) if object.in_array => plan.json_list(object, name),
         (Some((object, name)), CallRegion::Natural) if plan.reads_whole() => plan.object(object, name),
         (Some((object, name)), CallRegion::Whole) => plan.object(object, name),
         _ => plan.arguments(),
@@ -46,7 +58,12 @@ struct Plan<'w> {
 
 impl Plan<'_> {
     fn text(&self, text: &str) -> String {
-        if self.choices.exact_space { escape(text) } else { spaced(text) }
+        if self.choices.exact_space || self.begins_line() { escape(text) } else { spaced(text) }
+    }
+
+    /// Whether calls are lines that begin after any content: nothing but the exact text tells them from prose.
+    fn begins_line(&self) -> bool {
+        self.choices.after_content && self.cut.separator.starts_with('\n')
     }
 
     /// Whether a call's object is best read whole: it has its own mark, more members after the arguments, or arguments in a
@@ -63,7 +80,7 @@ impl Plan<'_> {
     /// it is read as well.
     fn bare_end<'t>(&self, text: &'t str) -> &'t str {
         let bare = text.trim_end();
-        if self.choices.exact_space || bare.is_empty() { text } else { bare }
+        if self.choices.exact_space || self.begins_line() || bare.is_empty() { text } else { bare }
     }
 
     /// Whether content without an opening mark follows the calls.
@@ -86,51 +103,6 @@ impl Plan<'_> {
 
     fn first_mark(&self) -> &str {
         if self.cut.open.trim().is_empty() { self.cut.section.trim() } else { self.cut.open.trim() }
-    }
-
-    /// All calls in one list.
-    fn list(&self, object: &ObjectBody, name: &[String]) -> Object {
-        let mut field = Object::new();
-        let section = self.cut.section.trim();
-        let section = section.strip_suffix('[').unwrap_or(section);
-        let mark =
-            format!("{section}{}", if self.cut.section.trim().ends_with('[') { "" } else { self.cut.open.trim() });
-        let mark = mark.trim();
-        let start = format!("(?=\\[\\s*{})", object_start(object));
-        if mark.is_empty() {
-            let begins = if self.wire.content.place == Place::Dropped { self.start_of_turn() } else { String::new() };
-            Delimiter::Pattern(format!("{begins}{start}")).write(&mut field, "open");
-        } else if self.is_mark(mark) && self.choices.guard != Guard::Always {
-            Delimiter::Pattern(spaced(mark)).write(&mut field, "open");
-        } else {
-            Delimiter::Pattern(format!("{}\\s*{start}", spaced(mark))).write(&mut field, "open");
-        }
-        let close = format!("{}{}", self.cut.close, self.cut.section_close);
-        let close = close.trim_start();
-        let close = close.strip_prefix(']').unwrap_or(close).trim();
-        if close.is_empty() && self.text_follows() {
-            let pattern = format!("(?<={}\\s*\\]){}", object_end(object), self.no_json_follows());
-            Delimiter::Pattern(pattern).write(&mut field, "close");
-        } else if close.is_empty() {
-            let stops: Vec<String> = self.stops().map(str::to_owned).collect();
-            if !stops.is_empty() {
-                Delimiter::Literals(stops).write(&mut field, "close");
-            }
-        } else if self.is_mark(close) {
-            self.close(&mut field, "", close);
-        } else if !close.chars().all(|c| "]})".contains(c)) {
-            // JSON contains a fence only inside a string.
-            let patterns = [spaced(close)].into_iter().chain(self.wire.sure_stops().map(escape));
-            Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
-        } else {
-            // Punctuation that JSON also uses closes the list only after its bracket and before the end of the turn.
-            let pattern = format!("(?<=\\]){}(?=\\s*(?:{}))\\s*", self.text(close), self.ends_of_turn());
-            Delimiter::Pattern(pattern).write(&mut field, "close");
-        }
-        field.insert("content", "json".into());
-        field.insert("transform_each", true.into());
-        field.insert("transform", object_shape(None, object, name));
-        field
     }
 
     /// Each call as one object, read whole.
@@ -211,8 +183,13 @@ impl Plan<'_> {
         let channel = Channels::find(self.wire).map_or_else(String::new, |channels| channels.before_name());
         Delimiter::Pattern(format!("{channel}{open}{head}{late}{guard}")).write(&mut field, "open");
         self.close(&mut field, &around.tail, around.close);
+        if self.ends_instead() {
+            let mut unread = Groups { has_name: true, has_id: true, bare: true };
+            let head = self.pieces(&pieces, &around.follows, &mut unread);
+            self.close_instead(&mut field, &format!("{}{head}", self.text(opens.trim_start())));
+        }
         field.insert("repeats", true.into());
-        pairs::content(self.wire.segmentation, &mut field, &body.arguments, left_out.is_some());
+        pairs::content((self.wire.segmentation, self.choices.quotes), &mut field, &body.arguments, left_out.is_some());
         let id = groups.has_id.then_some("{id}");
         field.insert("transform", shape(id, "{name}", "{content}"));
         field
@@ -225,37 +202,74 @@ impl Plan<'_> {
                 String::new()
             }
             Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
+            _ if self.begins_line() => format!("(?={first})"),
             _ => format!("(?=\\s*{first})"),
         }
     }
 
-    /// The text that a call without arguments leaves out is optional if the rest of the call follows.
+    /// The text that a call without arguments leaves out is optional if the rest of the call, or the text in place of the
+    /// arguments, follows.
     fn around_arguments(&self) -> AroundArguments<'_> {
         let body = &self.calls.body;
         let close = self.cut.close.as_str();
-        let Some(LeftOut { before: lead, after: trail }) = &body.left_out else {
+        let mut unread = Groups { has_name: true, has_id: true, bare: true };
+        let Some(left_out) = &body.left_out else {
             let follows = match &body.arguments {
                 Arguments::Pairs(pairs) => format!("{}{}", pairs.cut.section, pairs.cut.open),
                 Arguments::JsonText => "\"".to_owned(),
                 _ => "{".to_owned(),
             };
-            let mut unread = Groups { has_name: true, has_id: true, bare: true };
             let tail = self.pieces(&body.tail, close, &mut unread);
             return AroundArguments { head_end: String::new(), follows, tail, close };
         };
+        let LeftOut { before: lead, after: trail, instead } = left_out;
         let text = |text: &str| if body.object.is_some() { json_text(text) } else { self.text(text) };
         let inner: String = body.tail.iter().filter_map(CallPart::text).collect();
         let (rest, close) = match inner.strip_prefix(trail.as_str()) {
             Some(rest) => (rest, close),
             None => (inner.as_str(), close.strip_prefix(trail.as_str()).unwrap_or(close)),
         };
-        let optional = if trail.is_empty() { String::new() } else { format!("(?:{})?", text(trail)) };
-        let follows = format!("{rest}{close}");
-        let head_end = match lead.trim() {
-            "" => text(lead),
+        if self.ends_instead() {
+            // The whole end of the call is another one.
+            let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
+            let head_end = format!("(?:{}|(?={}))", text(lead), escape(instead));
+            return AroundArguments { head_end, follows: instead.clone(), tail, close: &self.cut.close };
+        }
+        let optional = match (trail.is_empty(), instead.is_empty()) {
+            (true, true) => String::new(),
+            (false, true) => format!("(?:{})?", text(trail)),
+            (true, false) => format!("(?:{})?", text(instead)),
+            (false, false) => format!("(?:{}|{})", text(trail), text(instead)),
+        };
+        let follows = format!("{instead}{rest}{close}");
+        let head_end = match (lead.trim(), instead.trim()) {
+            ("", "") => text(lead),
+            ("", _) => format!("{}(?=\\s*(?:{ANY_ARGUMENTS}|{}))", text(lead), text(instead.trim())),
             _ => format!("(?:{}|(?=\\s*{}))", text(lead), text(follows.trim())),
         };
         AroundArguments { head_end, follows, tail: optional + &text(rest), close }
+    }
+
+    /// Whether a call without arguments ends with another text than any other call.
+    fn ends_instead(&self) -> bool {
+        let inner: usize = self.calls.body.tail.iter().filter_map(CallPart::text).map(str::len).sum();
+        let left_out = self.calls.body.left_out.as_ref().filter(|left_out| !left_out.instead.is_empty());
+        left_out.is_some_and(|left_out| left_out.after.len() >= (inner + self.cut.close.len()).max(1))
+    }
+
+    /// Adds the end of a call without arguments to the close: it comes directly after the head.
+    fn close_instead(&self, field: &mut Object, head: &str) {
+        let Some(left_out) = self.calls.body.left_out.as_ref().filter(|_| self.ends_instead()) else { return };
+        let end = format!("(?<={head}){}\\s*", escape(&left_out.instead));
+        let known = match (field.shift_remove("close"), field.shift_remove("close_pattern")) {
+            (Some(Value::List(texts)), _) => {
+                texts.iter().filter_map(Value::as_str).map(escape).collect::<Vec<_>>().join("|")
+            }
+            (Some(text), _) => escape(text.as_str().unwrap_or_default()),
+            (None, Some(pattern)) => pattern.as_str().unwrap_or_default().to_owned(),
+            (None, None) => return,
+        };
+        Delimiter::Pattern(any_of([end, known])).write(field, "close");
     }
 }
 
@@ -561,7 +575,9 @@ mod tests {
 
     #[test]
     fn a_call_without_arguments_may_leave_out_the_text_around_them() {
-        let left_out = |before: &str, after: &str| Some(LeftOut { before: before.to_owned(), after: after.to_owned() });
+        let left_out = |before: &str, after: &str| {
+            Some(LeftOut { before: before.to_owned(), after: after.to_owned(), instead: String::new() })
+        };
         let tagged = Body { left_out: left_out("<with>", "</with>"), ..named_body("<with>", Arguments::Json) };
         let tagged = wire_with(["", "<call>", "</with></call>", "", ""], tagged);
         let spaced = Body { left_out: left_out(" ", ""), ..named_body(" ", Arguments::Json) };
@@ -574,7 +590,27 @@ mod tests {
             (&object, "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call>", "<call>{\"name\": \"f\"}</call>"),
         ] {
             let read = plain(wire, &format!("{empty}{full}{empty}<end>"));
-            assert_eq!(read, (String::new(), ["f\"\"", "f{\"a\": 1}", "f\"\""].map(str::to_owned).to_vec()), "{full}");
+            assert_eq!(read, (String::new(), ["f{}", "f{\"a\": 1}", "f{}"].map(str::to_owned).to_vec()), "{full}");
+        }
+    }
+
+    #[test]
+    fn a_call_without_arguments_may_have_another_text_in_their_place() {
+        let left_out = |before: &str, after: &str, instead: &str| {
+            let [before, after, instead] = [before, after, instead].map(str::to_owned);
+            Some(LeftOut { before, after, instead })
+        };
+        let closed = Body { left_out: left_out(">", "</call>", "/>"), ..named_body(">", Arguments::Json) };
+        let closed = wire_with(["", "<call ", "</call>", "", ""], closed);
+        let word = Body { left_out: left_out("", "", "none"), ..named_body(" ", Arguments::Json) };
+        let word = wire_with(["", "<call>", "</call>", "", ""], word);
+        for (wire, full, empty) in [
+            (&closed, "<call f>{\"a\": \"<b/>\"}</call>", "<call f/>"),
+            (&word, "<call>f {\"a\": \"<b/>\"}</call>", "<call>f none</call>"),
+        ] {
+            let read = plain(wire, &format!("{empty}{full}{empty}<end>"));
+            let wanted = ["f{}", "f{\"a\": \"<b/>\"}", "f{}"].map(str::to_owned).to_vec();
+            assert_eq!(read, (String::new(), wanted), "{full}");
         }
     }
 

@@ -24,6 +24,7 @@ pub(in crate::derive) struct Choices {
     /// Whether a call without its own mark may begin after any content, not only at the start of the turn or after
     /// reasoning.
     pub after_content: bool,
+    pub quotes: Quotes,
 }
 
 /// The content of one region of `tool_calls`.
@@ -36,6 +37,8 @@ pub(in crate::derive) enum CallRegion {
     Arguments,
     /// All of a call's object.
     Whole,
+    /// All calls: a list that only a parser of the newest releases reads. No failure leads to it; the search tries it last.
+    List,
 }
 
 /// Whether a close depends on the text around it.
@@ -48,6 +51,18 @@ pub(in crate::derive) enum Guard {
     Always,
     /// As `Weak`, and on the text before it: what ends an argument, or the head of a call without any.
     Behind,
+}
+
+/// How values in quotes are read, if they are written key by key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Quotes {
+    /// Look-arounds find the quotes that belong to the value.
+    #[default]
+    Guarded,
+    /// Only what follows a value is looked for, which readers without look-arounds accept.
+    Plain,
+    /// No value keeps its quotes; the schema of the tool tells its type.
+    Untyped,
 }
 
 /// The subject of a failure.
@@ -74,7 +89,11 @@ impl Choices {
                 Choices { needs_section: true, ..*self },
                 Choices { inside_section: true, ..*self },
                 Choices { after_content: true, ..*self },
+                Choices { quotes: Quotes::Plain, ..*self },
             ]);
+            // A text without quotes, in another form of arguments, looks like any JSON.
+            let has_forms = wire.pairs().is_some_and(|pairs| pairs.forms.iter().any(|form| form.is_raw));
+            found.extend(has_forms.then_some(Choices { quotes: Quotes::Untyped, ..*self }));
             found.extend((0..cuts).map(|cut| Choices { cut, ..*self }));
         }
         if topics.contains(&Topic::Reasoning) || topics.contains(&Topic::Content) {
@@ -98,6 +117,7 @@ impl Choices {
             self.thought_ends_early,
             self.inside_section,
             self.after_content,
+            self.quotes != Quotes::Guarded,
         ];
         self.cut + odd.into_iter().filter(|odd| *odd).count() * 2
     }

@@ -12,9 +12,11 @@ mod pairs;
 mod pattern;
 pub(super) mod pieces;
 
+pub(super) use calls::are_python_list;
+pub(super) use choices::{CallRegion, Choices, Topic};
 #[cfg(test)]
-pub(super) use choices::{CallRegion, Guard};
-pub(super) use choices::{Choices, Topic};
+pub(super) use choices::{Guard, Quotes};
+pub(super) use pairs::MEMBER;
 pub use pairs::value_end;
 pub(super) use pattern::{any_of, escape, one_or_many, without_doubled_space, written};
 
@@ -81,8 +83,20 @@ fn first_marks(wire: &WireFormat) -> Vec<&str> {
     marks.map(str::trim).filter(|mark| !mark.is_empty()).collect()
 }
 
+/// A header without the beginning of the object that the turn is: that belongs to the message.
+fn before_object<'p>(wire: &WireFormat, header: &'p str) -> &'p str {
+    let keys = wire.message.iter().flat_map(|message| &message.keys);
+    let begun = keys.filter_map(|key| {
+        let at = header.rfind(&format!("\"{key}\""))?;
+        header.get(..at)?.trim_end().strip_suffix('{')
+    });
+    begun.min_by_key(|before| before.len()).unwrap_or(header)
+}
+
 /// The end of a prompt before the message: its header or, if it has none, the end of the turn before.
 fn anchor(wire: &WireFormat, prompt: &Prompt) -> String {
+    let begun = Prompt { header: before_object(wire, &prompt.header).to_owned(), ..prompt.clone() };
+    let prompt = &begun;
     match prompt.header.trim() {
         "" => {
             let text = format!("{}{}", prompt.before, prompt.header);

@@ -1,46 +1,115 @@
 //! The content parser of a region with the arguments of a call.
 
-use super::pattern::{escape, spaced, word_before};
+use super::choices::Quotes;
+use super::pattern::{any_of, escape, spaced, word_before};
 use crate::wire::marks::Segmentation;
 use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
+use backchat_parser::template::TAGGED;
+
+/// A member of a JSON object, as a tag.
+pub(in crate::derive) const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
 
 /// Alternatives for the JSON values that are not strings.
 const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[\[{].*?[\]}]|";
 
 /// Writes `content` and its arguments; an object may be missing if `is_optional`.
-pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments: &Arguments, is_optional: bool) {
-    let (unquoted_keys, quotes) = match arguments {
+pub(super) fn content(
+    (segmentation, quotes): (Segmentation, Quotes),
+    field: &mut Object,
+    arguments: &Arguments,
+    is_optional: bool,
+) {
+    let (unquoted_keys, delimiters) = match arguments {
+        // Of nothing, a pattern reads no arguments.
+        Arguments::Json if is_optional => return members(field),
         Arguments::Json | Arguments::JsonText => (false, None),
         Arguments::Python => (false, Some(("'", "'"))),
         Arguments::Dialect { unquoted_keys, quotes } => {
             (*unquoted_keys, quotes.as_ref().map(|(open, close)| (open.as_str(), close.as_str())))
         }
-        Arguments::Pairs(pairs) => return inline(segmentation, field, pairs),
+        Arguments::Pairs(pairs) => return inline(segmentation, field, pairs, quotes),
     };
     let flags = [("unquoted_keys", unquoted_keys), ("allow_non_json", is_optional)];
     let mut args: Object =
         flags.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| (key.to_owned(), true.into())).collect();
-    args.extend(quotes.map(|(open, close)| ("string_delims".to_owned(), delims(open, close))));
+    args.extend(delimiters.map(|(open, close)| ("string_delims".to_owned(), delims(open, close))));
     field.insert("content", "json".into());
     if !args.is_empty() {
         field.insert("content_args", Value::Object(args));
     }
 }
 
-fn delims(open: &str, close: &str) -> Value {
-    Value::List(vec![Value::List(vec![open.into(), close.into()])])
+/// The members of a JSON object, if there is one.
+fn members(field: &mut Object) {
+    let parser = Value::from([("name", "json".into()), ("args", Value::Object(Object::new()))]);
+    field.insert("content", TAGGED.into());
+    let args = Value::from([("tag_pattern", MEMBER.into()), ("value_parser", parser)]);
+    field.insert("content_args", args);
 }
 
-fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs) {
+fn delims(open: &str, close: &str) -> Value {
+    Value::List(vec![pair(open, close)])
+}
+
+fn pair(open: &str, close: &str) -> Value {
+    Value::List(vec![open.into(), close.into()])
+}
+
+/// Arguments key by key: a pattern for each form.
+fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs, quotes: Quotes) {
+    let start = start(pairs);
+    let pattern = |pairs: &Pairs| argument(pairs, &end_before(segmentation, pairs, &start), quotes);
+    let is_typed = quotes != Quotes::Untyped && pairs.values.strings != Encoding::Bare;
+    let mut strings: Vec<Value> = Vec::new();
+    let mut patterns: Vec<String> = Vec::new();
+    for form in &pairs.forms {
+        // A text between marks on lines of their own, which JSON cannot contain, is told from JSON by these marks.
+        let lines = form.lines().filter(|_| is_typed);
+        let around = lines.as_ref().map_or(form, |(around, _)| around);
+        let pattern = pattern(&around.of(pairs));
+        patterns.push(match &lines {
+            Some((_, (open, close))) => {
+                strings.push(pair(open, close));
+                let value = format!("(?P<value>{}.*?{})", escape(open), escape(close));
+                pattern.replacen("(?P<value>.*?)", &value, 1)
+            }
+            None => pattern,
+        });
+    }
+    patterns.push(pattern(pairs));
+    let mut args = Object::from([("tag_pattern".to_owned(), patterns.join("|").into())]);
+    if is_typed {
+        if let Encoding::Quoted { open, close, .. } = &pairs.values.strings {
+            strings.push(pair(open, close));
+        }
+        let mut parser = Object::new();
+        if !strings.is_empty() {
+            parser.insert("string_delims", Value::List(strings));
+        }
+        parser.insert("allow_non_json", true.into());
+        let value = Value::from([("name", "json".into()), ("args", Value::Object(parser))]);
+        args.insert("value_parser", value);
+    }
+    field.insert("content", TAGGED.into());
+    field.insert("content_args", Value::Object(args));
+}
+
+/// The pattern of an argument in its usual form whose value ends like this.
+fn argument(pairs: &Pairs, end: &str, quotes: Quotes) -> String {
     let cut = &pairs.cut;
     let (open, word, gap) = key(pairs);
     let key = format!("{open}(?P<key>{word}+)");
-    let end = value_end(segmentation, pairs);
     let value = match &pairs.values.strings {
+        Encoding::Quoted { open, close, .. } if quotes == Quotes::Untyped => {
+            format!("(?:{}(?P<value>.*?){}|(?P<value>.*?))", escape(open), escape(close))
+        }
         Encoding::Quoted { open, close, .. } if open == close && open.len() == 1 && cut.close.trim().is_empty() => {
-            quoted(open, &end)
+            match quotes {
+                Quotes::Guarded => quoted(open, end),
+                Quotes::Plain | Quotes::Untyped => plainly_quoted(open, end),
+            }
         }
         Encoding::Json => {
             // If nothing separates it from the next key, a number ends with its last digit, not where a key could
@@ -57,22 +126,7 @@ fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs) {
             None => "(?P<value>.*?)".to_owned(),
         },
     };
-    let mut args = Object::from([(
-        "tag_pattern".to_owned(),
-        format!("{key}{gap}{value}{}", if value.contains(&end) { "" } else { &end }).into(),
-    )]);
-    let parser = match &pairs.values.strings {
-        Encoding::Quoted { open, close, .. } => Some(Object::from([("string_delims".to_owned(), delims(open, close))])),
-        Encoding::Bare => None,
-        _ => Some(Object::new()),
-    };
-    if let Some(mut parser) = parser {
-        parser.insert("allow_non_json", true.into());
-        let value = Value::from([("name", "json".into()), ("args", Value::Object(parser))]);
-        args.insert("value_parser", value);
-    }
-    field.insert("content", "xml-inline".into());
-    field.insert("content_args", Value::Object(args));
+    format!("{key}{gap}{value}{}", if value.contains(end) { "" } else { end })
 }
 
 /// Patterns for the text before a key, one of its characters, and the text from it to the value.
@@ -84,10 +138,20 @@ fn key(pairs: &Pairs) -> (String, String, String) {
     (open, word, gap)
 }
 
-/// The pattern that ends a value.
+/// The pattern that ends a value of the usual form.
 pub fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
+    end_before(segmentation, pairs, &start(pairs))
+}
+
+/// The beginning of an argument in any of its forms, up to the value.
+pub(super) fn start(pairs: &Pairs) -> String {
+    let starts = pairs.forms.iter().map(|form| key(&form.of(pairs))).chain([key(pairs)]);
+    any_of(starts.map(|(open, word, gap)| format!("{open}{word}+{gap}")))
+}
+
+/// The pattern that ends a value before an argument that begins like this.
+fn end_before(segmentation: Segmentation, pairs: &Pairs, start: &str) -> String {
     let cut = &pairs.cut;
-    let (open, word, gap) = key(pairs);
     let close = match pairs.key_again {
         true => cut.close.split(KEY_AGAIN).map(framed).collect::<Vec<_>>().join("(?P=key)"),
         false => framed(&cut.close),
@@ -104,7 +168,7 @@ pub fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
         space if space.contains('\n') => "\\s*\\n\\s*".to_owned(),
         space => escape(space),
     };
-    let next = format!("{between}{lead}{open}{word}+{gap}");
+    let next = format!("{between}{lead}{start}");
     match (cut.close.trim().is_empty(), pairs.key_again || segmentation.is_distinctive(&cut.close)) {
         (true, _) => format!("(?={next}|\\s*\\Z)"),
         (false, false) => {
@@ -134,6 +198,15 @@ fn quoted(quote: &str, end: &str) -> String {
     format!("(?:(?={around})\"|(?!{simple}){q})?(?P<value>{other}|{simple}|{nested}|.*?(?={q}?{end}))")
 }
 
+/// As [`quoted`], without look-arounds but that at the end: the simplest reading comes first, and a value that begins with
+/// a quote keeps it only there.
+fn plainly_quoted(quote: &str, end: &str) -> String {
+    let q = escape(quote);
+    let json = if quote == "\"" { "" } else { "\"[^\"\\\\]*\"|" };
+    let other = if quote == "\"" { "[^\"].*?".to_owned() } else { format!("\"?[^{q}\"].*?") };
+    format!("{q}??(?P<value>{q}[^{q}\\\\]*{q}|{json}[\\[{{].*?[\\]}}]|{other}){q}?{end}")
+}
+
 /// The pattern from key to value, and the text that ends the key.
 fn gap(pairs: &Pairs) -> (String, String) {
     match &pairs.values.typed {
@@ -161,15 +234,20 @@ fn framed(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::derive::by_hand::{object, pairs, read, value};
-    use crate::wire::structure::{Typed, Values};
+    use crate::targets::{Reader, Role};
+    use crate::wire::structure::{PairForm, Typed, Values};
 
     /// The arguments that the compiled parser reads in a call's body.
     fn arguments(written: &Arguments, body: &str) -> Value {
+        arguments_in(Quotes::Guarded, written, body)
+    }
+
+    fn arguments_in(quotes: Quotes, written: &Arguments, body: &str) -> Value {
         let mut field = object(
             r#"{"open_pattern": "<call (?P<name>\\w+)>", "close": "</call>",
                 "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#,
         );
-        content(Segmentation::Words, &mut field, written, false);
+        content((Segmentation::Words, quotes), &mut field, written, false);
         let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
         let message = read(
             &Value::from([("start_anchor", "<bot>".into()), ("fields", fields)]),
@@ -217,6 +295,29 @@ mod tests {
     }
 
     #[test]
+    fn each_form_of_an_argument_has_its_pattern() {
+        let form = |gap: &str, close: &str| PairForm {
+            open: String::new(),
+            gap: gap.to_owned(),
+            close: close.to_owned(),
+            is_raw: true,
+        };
+        let mut typed = pairs(["", " = ", "\n", ""]);
+        typed.values.strings = Encoding::Json;
+        typed.forms = vec![form(" <<END\n", "\nEND\n")];
+        // The marks tell a text from JSON.
+        let body = "a = [1]\nb <<END\nnull\nEND\nc = \"x\\ny\"\n";
+        let wanted = r#"{"a": [1], "b": "null", "c": "x\ny"}"#;
+        assert_eq!(arguments(&Arguments::Pairs(Box::new(typed)), body), value(wanted));
+        let mut quotes = pairs([" ", "=", "", ""]);
+        quotes.values.strings = quoted("\"");
+        quotes.forms = vec![PairForm { open: " ".to_owned(), ..form("={{", "}}") }];
+        let body = " a={{{\"k\": \"v\"}}} b=\"x\"";
+        let read = arguments_in(Quotes::Untyped, &Arguments::Pairs(Box::new(quotes)), body);
+        assert_eq!(read, value(r#"{"a": "{\"k\": \"v\"}", "b": "x"}"#));
+    }
+
+    #[test]
     fn keywords_end_where_the_next_key_begins() {
         let mut keywords = pairs(["", "=", "", ", "]);
         keywords.values.strings = Encoding::Json;
@@ -239,6 +340,28 @@ mod tests {
         let body = r#"a=-8b=0.5c=trued="x=1"e={"k": [1]}f=2e5"#;
         let wanted = r#"{"a": -8, "b": 0.5, "c": true, "d": "x=1", "e": {"k": [1]}, "f": 2e5}"#;
         assert_eq!(arguments(&Arguments::Pairs(Box::new(joined)), body), value(wanted));
+    }
+
+    #[test]
+    fn values_in_quotes_need_no_look_around_but_that_at_the_end() {
+        let mut keywords = pairs(["", "=", "", ", "]);
+        let table = [
+            ("'", r#"a='it is', b=5, c='5', d=[1, 'x, y']"#, r#"{"a": "it is", "b": 5, "c": "5", "d": [1, "x, y"]}"#),
+            ("'", r#"a='', b="it's", c='"so", he said'"#, r#"{"a": "", "b": "it's", "c": "\"so\", he said"}"#),
+            ("'", r#"a='it\'s', b=2"#, r#"{"a": "it\\'s", "b": 2}"#),
+            ("\"", r#"a="x, y", b="5", c=5"#, r#"{"a": "x, y", "b": "5", "c": 5}"#),
+        ];
+        for (quote, body, wanted) in table {
+            keywords.values.strings = quoted(quote);
+            let written = Arguments::Pairs(Box::new(keywords.clone()));
+            assert_eq!(arguments_in(Quotes::Plain, &written, body), value(wanted), "{body}");
+            let mut field = Object::new();
+            content((Segmentation::Words, Quotes::Plain), &mut field, &written, false);
+            let pattern = field.get("content_args").unwrap().get("tag_pattern").unwrap().as_str().unwrap().to_owned();
+            let refusing = [Reader::VllmRust, Reader::Smg]
+                .map(|reader| reader.check_pattern(&pattern.replace("\\Z", "$"), Role::Tag));
+            assert_eq!(refusing, [None, None], "{pattern}");
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(super) enum Goal {
     Prompt,
     /// An answer that calls a tool.
     Call,
+    /// A question after an answer, which only special tokens are looked for in.
+    Next,
 }
 
 /// The render that got furthest: it read the most before it failed.
@@ -24,7 +26,8 @@ pub(super) struct Stuck {
 }
 
 impl Goal {
-    pub const ALL: [Goal; 3] = [Goal::Answer, Goal::Prompt, Goal::Call];
+    /// Those without which a derivation lacks a part.
+    pub const NEEDED: [Goal; 3] = [Goal::Answer, Goal::Prompt, Goal::Call];
 
     fn messages(self) -> Vec<Message> {
         let mut messages = vec![Message::User(needle::USER.to_owned())];
@@ -32,6 +35,10 @@ impl Goal {
             Goal::Answer => messages.push(Message::Assistant(Answer::content(needle::CONTENT))),
             Goal::Prompt => {}
             Goal::Call => messages.push(Message::Assistant(Answer::calls(vec![call(0, 1)]))),
+            Goal::Next => {
+                messages.push(Message::Assistant(Answer::content(needle::CONTENT)));
+                messages.push(Message::User(needle::LATER.to_owned()));
+            }
         }
         messages
     }
@@ -39,7 +46,7 @@ impl Goal {
     /// The requests for the conversation, the usual one first. Many templates refuse calls in any request.
     fn shapes(self) -> Box<dyn Iterator<Item = RequestShape>> {
         match self {
-            Goal::Answer | Goal::Prompt => Box::new(RequestShape::USUAL.ladder()),
+            Goal::Answer | Goal::Prompt | Goal::Next => Box::new(RequestShape::USUAL.ladder()),
             Goal::Call => Box::new(RequestShape::USUAL.forms()),
         }
     }

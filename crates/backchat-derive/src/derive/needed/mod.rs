@@ -4,11 +4,14 @@
 //! A failed render reports what it has read so far. A value helps if the render gets further with it: it reads more, or it
 //! succeeds. So variables are filled one after the other, objects key by key, and unneeded values are removed again.
 
+mod advice;
 mod goals;
 mod tokens;
 mod values;
 
 use super::Options;
+pub(crate) use advice::VariableInput;
+pub use advice::with_variable_fields;
 use backchat_chat::{ChatTemplate, RenderOptions, Watched};
 use backchat_core::diagnostic::{Diagnostic, Severity, shell_word};
 use backchat_core::json::{Object, Value};
@@ -44,6 +47,7 @@ pub(super) struct Gaps {
     filled: Object,
     /// The missing special tokens that the model's turn prints: without them, no draft is proved.
     tokens: Vec<String>,
+    input: VariableInput,
 }
 
 impl Gaps {
@@ -54,7 +58,7 @@ impl Gaps {
         // A token is reported once.
         let mut filled = filled.unwrap_or_default();
         filled.retain(|name, _| !tokens.iter().any(|token| token == name));
-        Self { options: filled_in, filled, tokens }
+        Self { options: filled_in, filled, tokens, input: options.variable_input }
     }
 
     /// The missing value that the model's turn needs, if a draft depends on it.
@@ -62,19 +66,23 @@ impl Gaps {
         let quoted =
             |names: Vec<&str>| names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
         if !self.tokens.is_empty() {
-            let options: Vec<String> = self.tokens.iter().map(|name| format!("--set {name}=TEXT")).collect();
+            let tokens: Vec<_> = self.tokens.iter().map(|name| (name.as_str(), format!("{name}=TEXT"))).collect();
             let what = format!(
                 "the model's turn prints {}, which was not given",
                 quoted(self.tokens.iter().map(String::as_str).collect())
             );
-            return Some(Missing { id: "derive-token-unknown", what, options: options.join(" ") });
+            return Some(self.unknown("derive-token-unknown", what, &tokens));
         }
         let is_traced = draft.is_some_and(|draft| values::is_traced(&draft.to_string()));
         (is_traced && !self.filled.is_empty()).then(|| {
             let names = quoted(self.filled.keys().collect());
             let what = format!("the model's turn depends on {names}, which was not given");
-            Missing { id: "derive-value-unknown", what, options: given(&self.filled) }
+            self.unknown("derive-value-unknown", what, &assignments(&self.filled))
         })
+    }
+
+    fn unknown(&self, id: &'static str, what: String, assignments: &[(&str, String)]) -> Missing {
+        Missing { id, what, advice: self.input.set(assignments), source: self.input.source() }
     }
 
     /// Inserts diagnostics about missing and filled variables before the others. Returns the missing value that the
@@ -82,7 +90,7 @@ impl Gaps {
     pub fn report(&self, draft: Option<&Value>, diagnostics: &mut Vec<Diagnostic>) -> Option<Missing> {
         let missing = self.missing(draft);
         let is_reported = missing.as_ref().is_some_and(|missing| missing.id == "derive-value-unknown");
-        let filled = (!self.filled.is_empty() && !is_reported).then(|| note(&self.filled));
+        let filled = (!self.filled.is_empty() && !is_reported).then(|| note(&self.filled, self.input));
         diagnostics.splice(0..0, missing.as_ref().map(Missing::diagnostic).into_iter().chain(filled));
         missing
     }
@@ -93,18 +101,24 @@ impl Gaps {
 pub(super) struct Missing {
     id: &'static str,
     what: String,
-    /// The options that set it.
-    options: String,
+    /// How to set it.
+    advice: String,
+    /// What sets it instead.
+    source: &'static str,
 }
 
 impl Missing {
     /// What is missing and how to set it, in one line.
     pub fn describe(&self) -> String {
-        format!("{}: add `{}`", self.what, self.options)
+        match self.id {
+            // A token is usually in a file beside the template.
+            "derive-token-unknown" => format!("{}: {}, or {}", self.what, self.advice, self.source),
+            _ => format!("{}: {}", self.what, self.advice),
+        }
     }
 
     fn diagnostic(&self) -> Diagnostic {
-        let help = format!("add `{}`, or pass the model folder", self.options);
+        let help = format!("{}, or {}", self.advice, self.source);
         Diagnostic::new(Severity::Warning, self.id, self.what.clone()).help(help)
     }
 }
@@ -119,7 +133,7 @@ fn fill(template: &ChatTemplate, options: &Options) -> Option<(Options, Object)>
         filled: Object::new(),
         reached: Vec::new(),
     };
-    for goal in Goal::ALL {
+    for goal in Goal::NEEDED {
         let before = search.filled.clone();
         match search.reach(goal) {
             true => search.reached.push(goal),
@@ -256,16 +270,16 @@ fn is_token(name: &str) -> bool {
 }
 
 /// Reports the filled variables, and how to set them.
-fn note(filled: &Object) -> Diagnostic {
+fn note(filled: &Object, input: VariableInput) -> Diagnostic {
     let named: Vec<String> = filled.iter().map(|(name, value)| format!("`{name}` = {value}")).collect();
     let message = format!("the chat template needs variables that were not given: set to {}", named.join(" and "));
-    Diagnostic::new(Severity::Note, "derive-filled", message).help(format!("pass the real values: {}", given(filled)))
+    Diagnostic::new(Severity::Note, "derive-filled", message)
+        .help(format!("pass the real values: {}", input.set(&assignments(filled))))
 }
 
-/// The options that set these variables.
-fn given(filled: &Object) -> String {
-    let given = filled.iter().map(|(name, value)| format!("--set {}", assignment(name, value)));
-    given.collect::<Vec<_>>().join(" ")
+/// How to set these variables.
+fn assignments(filled: &Object) -> Vec<(&str, String)> {
+    filled.iter().map(|(name, value)| (name, assignment(name, value))).collect()
 }
 
 /// How to set a variable: a placeholder for a text or a number, else the shape of its value.
@@ -317,7 +331,7 @@ mod tests {
             ("{{ 'Functions: ' + functions }}".to_owned(), r#"{"functions": "Qzfilledq"}"#),
             ("{{ budget + 1 }}".to_owned(), r#"{"budget": 918273}"#),
             (check("not budget") + "{{ budget + 1 }}", r#"{"budget": 918273}"#),
-            (check("budget is not defined or budget > 10"), r#"{"budget": 7}"#),
+            (check("budget is not defined or budget > 10"), r#"{"budget": 10}"#),
             ("{{ topics + ['x'] }}".to_owned(), r#"{"topics": ["Qzfilledq"]}"#),
             ("{{ user.name.first }}".to_owned(), r#"{"user": {"name": {"first": "Qzfilledq"}}}"#),
             ("{{ user.age + 1 }}".to_owned(), r#"{"user": {"age": 918273}}"#),
@@ -358,11 +372,17 @@ mod tests {
     #[test]
     fn the_note_lists_every_variable_and_how_to_set_it() {
         let user = Value::from([("name", Value::from("Qzfilledq"))]);
-        let note = note(&Object::from([("a".to_owned(), "Qzfilledq".into()), ("b".to_owned(), user)]));
+        let filled = Object::from([("a".to_owned(), "Qzfilledq".into()), ("b".to_owned(), user)]);
+        let in_fields = note(&filled, VariableInput::Fields);
+        assert_eq!(in_fields.help.as_deref(), Some("pass the real values: set `a` and `b` under Variables"));
+        let note = note(&filled, VariableInput::CommandLine);
         assert_eq!(
             note.message,
             r#"the chat template needs variables that were not given: set to `a` = "Qzfilledq" and `b` = {"name": "Qzfilledq"}"#
         );
-        assert_eq!(note.help.as_deref(), Some(r#"pass the real values: --set a=TEXT --set 'b={"name": "TEXT"}'"#));
+        assert_eq!(
+            note.help.as_deref(),
+            Some(r#"pass the real values: add `--set a=TEXT --set 'b={"name": "TEXT"}'`"#)
+        );
     }
 }

@@ -17,6 +17,7 @@ pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, giv
         return Vec::new();
     }
     let (prompt, turns) = after_question(template, &options.variables, options);
+    let answer = around_answer(template, &options.variables, options);
     names.retain(|name| {
         let mut variables = options.variables.clone();
         variables.insert((*name).clone(), TOKEN.into());
@@ -28,6 +29,11 @@ pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, giv
                 .iter()
                 .zip(&turns)
                 .any(|(with, without)| with.contains(TOKEN) && is_only_change(with, without))
+            // A template may end only answers that another message follows. A token at the very beginning begins turns.
+            || around_answer(template, &variables, options).is_some_and(|(before, after)| {
+                let is_changed = answer.as_ref().is_none_or(|(_, without)| is_only_change(&after, without));
+                is_changed && after.trim_start().starts_with(TOKEN) && !before.contains(TOKEN)
+            })
     });
     names.into_iter().cloned().collect()
 }
@@ -45,6 +51,15 @@ fn after_question(template: &ChatTemplate, variables: &Object, options: &Options
         slice(&text, common_start(&prompt, &text).len()..).to_owned()
     });
     (prompt, turns)
+}
+
+/// The text before a question, and the text between its answer and the next question.
+fn around_answer(template: &ChatTemplate, variables: &Object, options: &Options) -> Option<(String, String)> {
+    let settings = RenderOptions::default().now(options.now.clone());
+    let (text, _) = Goal::Next.reach(template, variables, &settings).ok()?;
+    let (before, rest) = text.split_once(needle::USER)?;
+    let (_, rest) = rest.split_once(needle::CONTENT)?;
+    Some((before.to_owned(), rest.split_once(needle::LATER)?.0.to_owned()))
 }
 
 #[cfg(test)]
@@ -70,6 +85,12 @@ mod tests {
         assert_eq!(unknown_in(&header, &["eos_token"]), ["sep_token"]);
         let named = turns.replace("{{ eos_token }}", "{{ eos_token or '<end>' }}");
         assert_eq!(unknown_in(&named, &[]), [""; 0], "the template has a default text");
+        let inner = turns.replace("{{ eos_token }}", "{{ eos_token if m.role == 'assistant' and not loop.last }}");
+        assert_eq!(unknown_in(&inner, &[]), ["eos_token"], "only an answer that another message follows ends with it");
+        let strict = turns.replace("{{ eos_token }}", "{{ '\\n' if loop.last else '\\n' + eos_token }}");
+        assert_eq!(unknown_in(&strict, &[]), ["eos_token"], "such an answer does not render without it");
+        let begun = turns.replace("{{ eos_token }}", "").replace("<{{ m.role", "{{ bos_token }}<{{ m.role");
+        assert_eq!(unknown_in(&begun, &[]), [""; 0], "every message begins with it");
         let calls = turns.replace("{{ eos_token }}", "{% if m.tool_calls %}{{ call_token }}{% endif %}");
         assert_eq!(unknown_in(&calls, &[]), ["call_token"]);
     }

@@ -9,7 +9,7 @@ use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
-use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, Setting, call, needle};
+use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
 
 /// An assumption that not every render meets, and turns that do not.
 pub(super) struct Assumption {
@@ -57,6 +57,7 @@ impl<'t> Setup<'_, 't> {
         let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
         found.extend(ended.and_then(|case| self.end(case)));
         found.extend(self.other_reasoning(said, &usual));
+        found.extend(self.objects(said, &usual));
         let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
         let given = given.map(|(name, value)| (name, other_than(Some(value))));
         let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));
@@ -112,6 +113,26 @@ impl<'t> Setup<'_, 't> {
         })
     }
 
+    /// Arguments that are objects, if the proof gives them as text and the template writes objects in another way.
+    fn objects(&self, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
+        let Cutter { plain, offering, request, .. } = self.cutter;
+        let request_shape = RequestShape { arguments_text: false, ..request.request_shape };
+        if !request.request_shape.arguments_text {
+            return None;
+        }
+        let [plain, offering] = [plain, offering].map(|prober| prober.with_shape(request_shape));
+        let outlook = self.outlook(&plain, &offering, &Setting::new());
+        let is_written = outlook.iter().flatten().any(|text| text.contains(needle::VALUES[0]));
+        if outlook == *usual || !is_written {
+            return None;
+        }
+        let message =
+            "the template writes arguments that are objects differently from JSON text, which the draft reads"
+                .to_owned();
+        let called: Vec<TestAnswer> = said.iter().filter(|said| !said.answer.calls.is_empty()).cloned().collect();
+        Some(Assumption { message, cases: self.cases_of(&called, &plain, &offering, Setting::new()) })
+    }
+
     /// The end of a turn, if the template writes more after it and no stop token ends it.
     fn end(&self, case: &Case) -> Option<Assumption> {
         let rest = rest(case)?;
@@ -139,17 +160,21 @@ impl<'t> Setup<'_, 't> {
     }
 
     fn cases(&self, said: &[TestAnswer], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
-        let Cutter { request, histories, tokens, .. } = self.cutter;
-        let mut request = (*request).clone();
-        request.usage.settings = vec![setting];
         let said: Vec<TestAnswer> = said
             .iter()
             .filter(|said| said.reach == Reach::Settings)
             .map(|said| TestAnswer { reach: Reach::Histories, ..said.clone() })
             .collect();
+        self.cases_of(&said, plain, offering, setting)
+    }
+
+    fn cases_of(&self, said: &[TestAnswer], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
+        let Cutter { request, histories, tokens, .. } = self.cutter;
+        let mut request = (*request).clone();
+        request.usage.settings = vec![setting];
         let histories = histories.iter().filter(|history| history.is_main).cloned().collect();
         let mut cutter = Cutter::new(plain, offering, &request, histories, *tokens, TurnStarts::default());
-        cutter.cases(&said)
+        cutter.cases(said)
     }
 }
 

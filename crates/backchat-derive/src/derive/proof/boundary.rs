@@ -3,7 +3,7 @@
 use std::mem::{self, Discriminant};
 use std::sync::Arc;
 
-use backchat_core::diagnostic::shortened;
+use backchat_core::diagnostic::{counted, shortened};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Span};
@@ -35,6 +35,8 @@ pub enum Fault {
     },
     /// The region began elsewhere.
     StartsAt(usize),
+    /// The region began in the prompt, this many bytes before the text.
+    StartsInPrompt(usize),
     /// The region ended elsewhere.
     EndsAt {
         at: usize,
@@ -68,6 +70,10 @@ impl Boundary {
                 format!("`{field}` should contain the text at byte {at}; no field does")
             }
             Fault::StartsAt(got) => format!("`{field}` should begin at byte {at}; it began at byte {got}"),
+            Fault::StartsInPrompt(before) => {
+                let bytes = counted(*before, "byte");
+                format!("`{field}` should begin at byte {at}; it began in the prompt, {bytes} before the text")
+            }
             Fault::EndsAt { at: got, by } if by.is_empty() && got < at => {
                 format!("`{field}` should end at byte {at}; another field opened at byte {got}")
             }
@@ -104,6 +110,9 @@ impl Boundary {
             }
             Fault::NotOpened { .. } => format!("make `open` of `{field}` match within {before}"),
             Fault::StartsAt(_) => format!("make `open` of `{field}` match up to the end of {before}"),
+            Fault::StartsInPrompt(_) => {
+                format!("make `start_anchor` or `open` of `{field}` match up to the end of the prompt")
+            }
             Fault::EndsAt { at: got, .. } if got > at => format!("make `close` of `{field}` match the start of {rest}"),
             Fault::EndsAt { at: got, by } if by.is_empty() => {
                 format!("make sure that no other `open` matches the start of {}", after(*got))
@@ -119,7 +128,9 @@ impl Boundary {
             Fault::Malformed(_) => format!("choose a content parser for `{field}` that reads the text after {before}"),
             Fault::Unclosed => format!("make `close` of `{field}` match the text after the value that begins {rest}"),
             Fault::Extra => format!("change the delimiters so that {rest} is not part of `{field}`"),
-            Fault::Misread { .. } => format!("change the content parser of `{field}`, or the captures of its `open`"),
+            Fault::Misread { .. } => {
+                format!("change the content parser of `{field}`, or the captures of its delimiters")
+            }
         }
     }
 
@@ -246,6 +257,9 @@ impl<'p> Parse<'p> {
         let body = text(read, region.body);
         let first = region.body.start + (body.len() - body.trim_start().len());
         let last = region.body.start + body.trim_end().len();
+        if first < self.offset {
+            return self.boundary(field, start, Fault::StartsInPrompt(self.offset - first));
+        }
         if first != start {
             return self.boundary(field, start, Fault::StartsAt(self.at(first)));
         }
@@ -450,6 +464,27 @@ mod tests {
             assert!(is_expected, "{text}\n{described}\n{said}");
         }
         assert_eq!(wrong(&right, "Yes.<end>", &content("Yes.")), None);
+    }
+
+    #[test]
+    fn a_region_that_begins_in_the_prompt_is_said_to() {
+        let template =
+            template(r#"{"start_anchor": "<bot>", "fields": {"content": {"open": "<say>", "close": "</say>"}}}"#);
+        let mut parser = Parser::new(&template, "<bot>", Options::default()).unwrap();
+        let mut events = Vec::new();
+        parser.feed_into("<say>Er,Yes.</say>", &mut |event| events.push(event.to_owned())).unwrap();
+        let message = parser.finish_into(&mut |event| events.push(event.to_owned())).unwrap().message;
+        // What is read begins after the anchor; the prompt ends within the region.
+        let (read, offset) = ("<say>Er,Yes.</say>", "<say>Er,".len());
+        let boundary = find(Part::Content, &content("Yes."), &message, &events, read, offset, None).unwrap();
+        assert_eq!(
+            boundary.describe(),
+            "`content` should begin at byte 0; it began in the prompt, 3 bytes before the text"
+        );
+        assert_eq!(
+            boundary.hint("Yes.</say>"),
+            "make `start_anchor` or `open` of `content` match up to the end of the prompt"
+        );
     }
 
     #[test]

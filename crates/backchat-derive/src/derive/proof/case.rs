@@ -9,6 +9,8 @@ use super::request::Request;
 use super::turn_start::{Cut, TurnStart, shows};
 use crate::derive::recorded::Prompt;
 use crate::wire::marks;
+use backchat_core::json::Value;
+use backchat_probe::coverage::Place;
 use backchat_probe::probe::{Answer, Message, PART_BREAK, Prober, Setting};
 
 /// One turn to parse back.
@@ -35,12 +37,40 @@ pub(in crate::derive) struct Case {
     /// The whole render.
     pub whole: String,
     pub offers_tools: bool,
+    /// A tool that is offered besides those of the proof.
+    pub tool: Option<String>,
 }
 
 impl Case {
+    /// The prober that renders it.
+    pub fn prober<'t>(&self, plain: &Prober<'t>, offers: &Prober<'t>) -> Prober<'t> {
+        match self.offers_tools {
+            true => offering(offers, self.tool.as_deref()),
+            false => plain.clone(),
+        }
+    }
+
     pub fn with(&self, answer: Answer) -> Vec<Message> {
         [self.history.as_slice(), &[Message::Assistant(answer)]].concat()
     }
+}
+
+/// A prober that also offers a tool of this name, with the arguments of another one.
+pub(super) fn offering<'t>(offering: &Prober<'t>, tool: Option<&str>) -> Prober<'t> {
+    let Some((name, Value::List(tools))) = tool.zip(offering.offered().cloned()) else { return offering.clone() };
+    let mut tools = tools;
+    let Some(mut added) = tools.first().cloned() else { return offering.clone() };
+    let function = if added.get("function").is_some() {
+        let Value::Object(outer) = &mut added else { return offering.clone() };
+        outer.get_mut("function")
+    } else {
+        Some(&mut added)
+    };
+    if let Some(Value::Object(function)) = function {
+        function.insert("name", name.into());
+    }
+    tools.push(added);
+    offering.offering(Some(Value::List(tools)))
 }
 
 /// The shortest case of each kind.
@@ -203,6 +233,9 @@ impl<'p, 't> Cutter<'p, 't> {
             return None;
         }
         let mut expected = shown(&said.answer, &piece.text);
+        if let Some(keeps) = said.keeps {
+            keep(&mut expected, &said.answer, keeps);
+        }
         expected.content = expected.content.map(|content| content.replace(PART_BREAK, ""));
         let is_whole = expected.calls.len() == said.answer.calls.len()
             && expected.reasoning.is_some() == said.answer.reasoning.is_some();
@@ -224,6 +257,7 @@ impl<'p, 't> Cutter<'p, 't> {
             history: scene.history.messages.clone(),
             whole,
             offers_tools,
+            tool: None,
         })
     }
 }
@@ -244,6 +278,20 @@ fn are_marked(text: &str, first: &str, second: &str) -> bool {
 
 fn answer_name(case: &Case) -> String {
     case.name.split_once(" after ").map_or(case.name.as_str(), |(answer, _)| answer).to_owned()
+}
+
+/// Expects a part back, whether or not the text shows it.
+fn keep(expected: &mut Answer, said: &Answer, place: Place) {
+    match place {
+        Place::Content => expected.content.clone_from(&said.content),
+        Place::Reasoning => expected.reasoning.clone_from(&said.reasoning),
+        Place::Id(_) => expected.calls.clone_from(&said.calls),
+        Place::Name(_) => {
+            expected.calls.clone_from(&said.calls);
+            expected.calls.iter_mut().for_each(|call| call.id.clear());
+        }
+        Place::Value(..) | Place::Key(..) => {}
+    }
 }
 
 /// The parts of an answer that a text shows. An id that it does not show is empty.
@@ -291,6 +339,7 @@ impl Case {
             history: Vec::new(),
             whole: text.to_owned(),
             offers_tools: false,
+            tool: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The conversations of the proof. None is a probe, and each tests one way in which a parser can fail.
 
 use backchat_core::json::{self, Object, Value};
+use backchat_probe::coverage::Place;
 use backchat_probe::probe::{Answer, Call, Message, PART_BREAK, schema};
 
 /// The answer of one case, and its name in the report.
@@ -10,12 +11,14 @@ pub(super) struct TestAnswer {
     pub answer: Answer,
     /// The conversations to try it in.
     pub reach: Reach,
+    /// A part that is expected back although the template may spell it differently.
+    pub keeps: Option<Place>,
 }
 
 impl TestAnswer {
     pub fn new(name: impl Into<String>, mut answer: Answer, reach: Reach, named_ids: bool) -> Self {
         name_ids(&mut answer.calls, named_ids, 0);
-        Self { name: name.into(), answer, reach }
+        Self { name: name.into(), answer, reach, keeps: None }
     }
 }
 
@@ -131,7 +134,7 @@ const ARGUMENTS: [(&str, &str, &str); 19] = [
     ("no arguments", "get_time", "{}"),
     ("a string", "get_route", r#"{"city": "Ghent"}"#),
     ("an odd name", "run-sql.v2", r#"{"query": "SELECT 1", "limit": 10}"#),
-    ("odd keys", "odd_keys", r#"{"max-size": 3, "x.y": "z", "K2": true}"#),
+    ("odd keys", "odd_keys", r#"{"max-size": 3, "x.y": "z", "K2": true, "by_foot": 1}"#),
     ("an integer", "get_route", r#"{"city": "Ghent", "days": 4217}"#),
     ("a negative number", "store_entry", r#"{"title": "q3", "count": -8, "ratio": 0.5}"#),
     ("a boolean", "get_route", r#"{"city": "Ghent", "exact": true, "free": false}"#),
@@ -146,7 +149,7 @@ const ARGUMENTS: [(&str, &str, &str); 19] = [
     ("an empty object", "get_route", r#"{"options": {}, "city": "Ghent"}"#),
     ("numbers as text", "store_entry", r#"{"title": "42", "zip": "00420", "note": "1.50"}"#),
     ("words as text", "lookup_city", r#"{"query": "null", "country": "true", "zip": "None"}"#),
-    ("an empty string", "store_entry", r#"{"title": "", "zip": "1"}"#),
+    ("an empty string", "store_entry", r#"{"title": "", "zip": "1", "note": "{\"a\": [1, \"x\"]}"}"#),
     ("lines", "run_code", r#"{"code": "def f(x):\n    if x:\n        return 1\n\nprint(f(2))", "days": 3}"#),
     ("signs", "run_code", r#"{"code": "if a < b and c > d: x = <T>y; z = {k: [1]}"}"#),
     ("quotes", "run-sql.v2", r#"{"query": "SELECT \"a\", 'it''s' FROM t WHERE x = '{y}'\n  AND z[1] < 3; -- (done)"}"#),
@@ -189,6 +192,7 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
         ("the same call twice", same, Reach::Value),
         ("two calls with brackets", bracketed, Reach::Value),
         ("reasoning alone", Answer::default().with_reasoning(PLAIN_THOUGHT), Reach::Value),
+        ("one word of reasoning and one of content", Answer::content("Paris").with_reasoning("Easy"), Reach::Value),
         ("reasoning and paragraphs", long.with_reasoning(THOUGHT), Reach::Value),
         (
             "reasoning, an answer and a call",
@@ -256,6 +260,42 @@ pub(super) fn about(marks: &[String], named_ids: bool) -> Vec<TestAnswer> {
     said.map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).into()
 }
 
+/// What one draft reads as delimiters of calls or reasoning, if that is ordinary text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OrdinaryDelimiters {
+    pub calls: [Option<String>; 2],
+    pub reasoning: [Option<String>; 2],
+}
+
+/// The answers for one draft whose delimiters are ordinary text: such text in content, reasoning and arguments.
+pub(super) fn like(delimiters: &OrdinaryDelimiters, named_ids: bool) -> Vec<TestAnswer> {
+    let OrdinaryDelimiters { calls: [open, close], reasoning } = delimiters;
+    let mut said: Vec<(String, Answer)> = Vec::new();
+    if let Some(open) = open {
+        let end = close.as_deref().unwrap_or("");
+        let text = format!("Like so:\n{open}{{\"a\": 1}}\n{end}\nDone.");
+        said.push((format!("`{}` in the answer", open.trim()), Answer::content(&text)));
+        let thought = Answer::content("Yes, 43 km.").with_reasoning(&text);
+        said.push((format!("`{}` in the reasoning", open.trim()), thought));
+    }
+    if let Some(close) = close {
+        let query = format!("f(1){close}\nif x: g([2]){close} end");
+        said.push((format!("`{}` in an argument", close.trim()), called("run-sql.v2", [("query", query.into())])));
+    }
+    if let [Some(open), _] = reasoning {
+        let content = Answer::content(&format!("They wrote {open} there.\n{open} and so on."));
+        said.push((format!("`{}` in the answer", open.trim()), content));
+    }
+    if let [_, Some(close)] = reasoning {
+        let thought = format!("They wrote {close} there.\n{close} and so on.");
+        said.push((
+            format!("`{}` in the reasoning", close.trim()),
+            Answer::content("Yes, 43 km.").with_reasoning(&thought),
+        ));
+    }
+    said.into_iter().map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).collect()
+}
+
 /// The first half of a mark, unless it is blank.
 fn beginning(mark: &str) -> Option<&str> {
     let half = mark.chars().count() / 2;
@@ -296,7 +336,7 @@ const TOOLS: [(&str, &[(&str, &str)]); 7] = [
     ),
     ("run_code", &[("code", "string"), ("days", "integer")]),
     ("run-sql.v2", &[("query", "string"), ("limit", "integer")]),
-    ("odd_keys", &[("max-size", "integer"), ("x.y", "string"), ("K2", "boolean")]),
+    ("odd_keys", &[("max-size", "integer"), ("x.y", "string"), ("K2", "boolean"), ("by_foot", "integer")]),
     ("get_time", &[]),
     ("lookup_city", &[("query", "string"), ("country", "string"), ("zip", "string")]),
 ];

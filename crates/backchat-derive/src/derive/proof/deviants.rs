@@ -7,7 +7,7 @@ use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::slice;
 use backchat_parser::parser::{RecoveryPolicy, Span};
-use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
+use backchat_parser::template::{Delimiter, Field, Template};
 use backchat_probe::probe::Answer;
 
 /// What a model may say next to its calls.
@@ -147,7 +147,7 @@ impl<'c> Regions<'c> {
 
     /// The closer of the last tag of the last call, and where it begins.
     fn last_tag_closer(&self, case: &Case) -> Option<(usize, &str)> {
-        let is_tagged = matches!(self.template.field("tool_calls")?.content, ContentSpec::XmlInline(_));
+        let is_tagged = self.template.field("tool_calls")?.content.tags().is_some();
         let call = self.calls.last().filter(|_| is_tagged)?;
         let (_, value) = case.expected.calls.last()?.arguments.iter().next_back()?;
         let value = value.as_str().filter(|text| !text.is_empty())?;

@@ -10,6 +10,7 @@ use super::judge::Judge;
 use super::tolerance::Tolerance;
 use crate::derive::may_be_reasoning;
 use crate::wire::marks::Segmentation;
+use backchat_chat::ended;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_parser::parser::Span;
@@ -20,7 +21,7 @@ pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
     for case in case::shortest(passed.iter().copied(), case::parts) {
         let Some(output) = Output::read(judge, case) else { continue };
         let Ok((whole, ..)) = judge.read(&case.prefix, &case.text) else { continue };
-        for deviant in output.deviants() {
+        for deviant in output.deviants().into_iter().take_while(|_| ended().is_none()) {
             tolerance.tried += 1;
             let mut expected = case.expected.clone();
             expected.calls.truncate(expected.calls.len() - deviant.loses);

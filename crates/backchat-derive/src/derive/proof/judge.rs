@@ -11,6 +11,7 @@ use super::reading::{
 };
 use super::verdict::{Failure, Fate, Loss};
 use crate::derive::recorded;
+use backchat_chat::charge;
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
@@ -18,6 +19,9 @@ use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Options, ParseError, Parser, Tools};
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Prober};
+
+/// How many bytes are parsed in the time of one step of the evaluator; each by itself, it is one.
+pub(super) const BYTES_PER_STEP: usize = 8;
 
 /// Judges cases with one template.
 pub(super) struct Judge<'a, 't> {
@@ -30,7 +34,11 @@ pub(super) struct Judge<'a, 't> {
 
 /// The proof's tools, as the parser takes them.
 pub(super) fn parser_tools() -> Option<Arc<Tools>> {
-    Tools::new(&tools()).map(Arc::new).ok()
+    tools_of(&tools())
+}
+
+pub(super) fn tools_of(tools: &Value) -> Option<Arc<Tools>> {
+    Tools::new(tools).map(Arc::new).ok()
 }
 
 impl<'a, 't> Judge<'a, 't> {
@@ -98,6 +106,7 @@ impl<'a, 't> Judge<'a, 't> {
 
     /// The messages of a case read one character at a time: with the stop token and, if it has one, without.
     fn read_singly(&self, case: &Case) -> Result<Vec<Object>, ParseError> {
+        charge(case.text.len());
         let mut parser = Parser::new(self.template, &case.prefix, self.options())?;
         let mut unstopped = None;
         for (at, c) in case.text.char_indices() {
@@ -112,6 +121,7 @@ impl<'a, 't> Judge<'a, 't> {
 
     /// The message, the events, and how much of the prompt's end the parser read.
     pub fn read(&self, prefix: &str, text: &str) -> Result<(Object, Vec<Event>, usize), ParseError> {
+        charge((prefix.len() + text.len()) / BYTES_PER_STEP);
         let (finished, offset) = recorded::parse(self.template, prefix, [text], self.options())?;
         Ok((finished.message, finished.events, offset))
     }
@@ -197,7 +207,7 @@ impl<'a, 't> Judge<'a, 't> {
         }
         let mut pairs = answer.calls.iter().zip(&case.expected.calls);
         let is_more = pairs.any(|(got, call)| got.arguments.len() > call.arguments.len());
-        let prober = if case.offers_tools { self.offering } else { self.plain };
+        let prober = case.prober(self.plain, self.offering);
         if prober.render(&case.with(answer), &case.setting, false)? != case.whole {
             return None;
         }

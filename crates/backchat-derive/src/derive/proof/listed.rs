@@ -3,7 +3,7 @@
 use super::verdict::Fate;
 use super::{Proof, reading};
 use crate::derive::{Options, with_proof};
-use backchat_chat::ChatTemplate;
+use backchat_chat::{ChatTemplate, examine};
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
 
@@ -40,7 +40,9 @@ pub fn with_conversations<R>(
     use_them: impl FnOnce(&dyn Fn(&Template) -> Vec<Conversation>) -> R,
 ) -> Option<R> {
     let chat_template = ChatTemplate::compile(source).ok()?;
-    let used = with_proof(&chat_template, options, |proof, _| Some(use_them(&|template| proof.listed(template))));
+    let used = examine(options.budget, || {
+        with_proof(&chat_template, options, |proof, _| Some(use_them(&|template| proof.listed(template))))
+    });
     used.ok().map(|(used, _)| used)
 }
 
@@ -51,6 +53,9 @@ impl Proof<'_> {
         let own = self.cases_about(template);
         let cases: Vec<_> = self.cases.iter().chain(&own).collect();
         let fates: Vec<_> = cases.iter().map(|case| judge.fate(case)).collect();
+        let (others, other_fates) = self.other_branches(template, &fates);
+        let cases: Vec<_> = cases.into_iter().chain(&others).collect();
+        let fates: Vec<_> = fates.into_iter().chain(other_fates).collect();
         let has_failed = |fate: &Fate| matches!(fate, Fate::Failed(_));
         let read = cases.iter().zip(&fates).filter(|(_, fate)| !has_failed(fate)).map(|(case, _)| *case);
         let unread = self.unread_name(template, &read.collect::<Vec<_>>());

@@ -11,6 +11,7 @@
 
 mod assumptions;
 mod boundary;
+mod branches;
 mod case;
 mod conversations;
 mod deviants;
@@ -21,42 +22,55 @@ mod listed;
 mod policies;
 mod readable;
 mod reading;
+mod refused;
 mod renders;
 mod request;
 mod scope;
+mod switched;
 mod tolerance;
 mod turn_start;
+mod turns;
 mod verdict;
 
 use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Options;
 use super::recorded::{self, Explained, Prompt, Sample};
 use assumptions::{Assumption, Setup};
-use backchat_chat::ChatTemplate;
+use backchat_chat::{ChatTemplate, ended};
 use backchat_core::distinct;
 use backchat_core::json::Value;
 use backchat_parser::parser::Tools;
-use backchat_parser::template::Template;
+use backchat_parser::template::{Delimiter, Field, Template};
 use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
-use case::{Case, Cutter, TurnStarts};
+use branches::Branches;
+use case::{Cutter, TurnStarts};
+use conversations::OrdinaryDelimiters;
 use judge::Judge;
 use renders::Tokens;
 use request::Request;
 
 pub(super) use boundary::Boundary;
+pub(super) use case::Case;
 pub use conversations::tools;
 pub use listed::{Conversation, conversations, with_conversations};
 pub use readable::{ReadableTurn, ReadableTurns};
 pub use reading::Part;
+pub(super) use reading::message_of;
 pub use reading::reasoning_field;
+pub use refused::RefusedPart;
 pub use tolerance::{Cuts, PolicyRounds, Tolerance};
+pub(super) use turns::Detailed;
 pub(super) use verdict::UnreadTurn;
 pub use verdict::{Failure, Fate, Loss, Scope, Unverified, Verdict};
 
 /// How many conversations a proof has at most. A chat template with many switches is proved under the first ones.
 const MOST_CASES: usize = 240;
+
+/// Bytes of the longest delimiter that ordinary text may contain.
+const LONGEST_ORDINARY: usize = 60;
 
 /// A candidate that the proof refuted.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +92,10 @@ pub(super) struct Proof<'t> {
     pub request: Request,
     cases: Vec<Case>,
     assumptions: Vec<Assumption>,
+    /// The branches of the chat template; computed on demand.
+    branches: OnceCell<Branches>,
+    /// How the last template that was asked about them reads them.
+    fates: RefCell<Option<(Value, Rc<[Fate]>)>>,
     tools: Arc<Tools>,
     tokens: Tokens<'t>,
     /// The prompts that end differently, the usual one first; computed on demand.
@@ -124,6 +142,8 @@ impl<'t> Proof<'t> {
             request,
             cases: Vec::new(),
             assumptions: Vec::new(),
+            branches: OnceCell::new(),
+            fates: RefCell::default(),
             tools,
             tokens,
             prompts: OnceCell::new(),
@@ -236,6 +256,12 @@ impl<'t> Proof<'t> {
         self.cut(|cutter| cutter.cases(&said))
     }
 
+    /// The cases with text like a template's own delimiters, if that is ordinary text.
+    fn cases_like(&self, template: &Template) -> Vec<Case> {
+        let said = conversations::like(&ordinary(template), self.request.calls.named_ids);
+        if said.is_empty() { Vec::new() } else { self.cut(|cutter| cutter.cases(&said)) }
+    }
+
     /// Parses every case back with a template.
     pub fn judge(&self, template: &Template) -> Verdict {
         let judge = self.judge_with(template);
@@ -243,7 +269,7 @@ impl<'t> Proof<'t> {
         let mut verdict = Verdict::default();
         let mut passed: Vec<&Case> = Vec::new();
         let mut passed_with_reasoning = 0;
-        for case in self.cases.iter().chain(&own) {
+        for case in self.cases.iter().chain(&own).take_while(|_| ended().is_none()) {
             verdict.cases += 1;
             verdict.recut += usize::from(case.cut != turn_start::Cut::Exact);
             match judge.fate(case) {
@@ -264,13 +290,19 @@ impl<'t> Proof<'t> {
             verdict.passed -= passed_with_reasoning;
             verdict.failures.push(failure);
         }
+        for case in self.cases_like(template) {
+            if let Some(failure) = verdict.count_read(judge.fate(&case)) {
+                verdict.excused.push(excused(&case, &failure));
+            }
+        }
         verdict.failures.sort_by_key(|failure| failure.text.len());
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         (verdict.scope, verdict.unverified) = scope::find(template, &self.request, &self.cases, &passed);
-        if verdict.holds() {
+        if verdict.holds() && ended().is_none() {
             verdict.losses.extend(self.assumptions.iter().flat_map(|assumption| assumption.losses(&judge)));
             verdict.tolerance = deviations::find(&judge, &passed);
         }
+        verdict.ended = ended();
         if let Some(failure) = verdict.failures.first() {
             let (draft, failed, refuted) = (template.to_value(), verdict.failed(), failure.describe());
             self.tried.borrow_mut().push(Tried { draft, failed, refuted });
@@ -291,7 +323,7 @@ impl Proof<'_> {
         let first = cases.clone().min_by_key(|case| case.text.len())?;
         // The template may read several keys: check whether the turn is the same under this name.
         let copies: &[&str] = if REASONING_KEYS.contains(&field) { &COPIES } else { &[] };
-        let prober = if first.offers_tools { &self.offering } else { &self.plain };
+        let prober = first.prober(&self.plain, &self.offering);
         let messages = first.with(first.said.clone());
         let is_read = std::iter::once(&field).chain(copies).any(|name| {
             let prober = prober.with_reasoning(Some(&ReasoningInput::Key((*name).to_owned())));
@@ -308,6 +340,17 @@ impl Proof<'_> {
 }
 
 impl Verdict {
+    /// Counts a conversation that a template reads, with or without a loss; returns the failure of another one.
+    fn count_read(&mut self, fate: Fate) -> Option<Failure> {
+        match fate {
+            Fate::Passed => self.passed += 1,
+            Fate::Lost(loss) => self.lose(loss),
+            Fate::Failed(failure) => return Some(*failure),
+        }
+        self.cases += 1;
+        None
+    }
+
     fn lose(&mut self, loss: Loss) {
         match self.losses.iter_mut().find(|known| known.part == loss.part && known.message == loss.message) {
             Some(known) => {
@@ -344,6 +387,29 @@ fn offered_as(request_shape: RequestShape, tools: Value) -> Value {
     let Value::List(tools) = tools else { return Value::Null };
     let bare = |tool: Value| tool.get("function").cloned().unwrap_or(tool);
     Value::List(if request_shape.bare_tools { tools.into_iter().map(bare).collect() } else { tools })
+}
+
+/// The loss of a template that takes ordinary text for a delimiter.
+fn excused(case: &Case, failure: &Failure) -> Loss {
+    let (said, _) = case.name.split_once(" after ").unwrap_or((&case.name, ""));
+    let message = format!("{said} is taken for a delimiter");
+    Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) }
+}
+
+/// The texts that a template reads as delimiters of calls and reasoning, if answers and code may contain them: no mark,
+/// such as a tag, is among them.
+fn ordinary(template: &Template) -> OrdinaryDelimiters {
+    let is_ordinary = |text: &String| {
+        let is_plain = |c: char| c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-".contains(c);
+        !text.trim().is_empty() && text.len() <= LONGEST_ORDINARY && text.chars().all(is_plain)
+    };
+    let of = |delimiter: &Option<Delimiter>| {
+        let examples = delimiter.as_ref().map(|delimiter| delimiter.pattern().examples()).unwrap_or_default();
+        examples.into_iter().find(is_ordinary)
+    };
+    let both = |field: Option<&Field>| field.map_or([None, None], |field| [of(&field.open), of(&field.close)]);
+    let reasoning = reading::reasoning_field(template).and_then(|name| template.field(name));
+    OrdinaryDelimiters { calls: both(template.field("tool_calls")), reasoning: both(reasoning) }
 }
 
 /// The literals of a template's delimiters.

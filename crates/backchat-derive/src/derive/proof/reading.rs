@@ -38,6 +38,14 @@ impl Part {
         }
     }
 
+    /// The part of a scope that it belongs to.
+    pub(super) fn topic(self) -> &'static str {
+        match self {
+            Part::Content | Part::Reasoning => self.name(),
+            Part::Calls | Part::Name | Part::Id | Part::Arguments => "calls",
+        }
+    }
+
     pub(super) fn describe(self) -> &'static str {
         match self {
             Part::Content | Part::Reasoning => self.name(),
@@ -163,7 +171,7 @@ pub(super) fn changed_argument<'m>(
 }
 
 /// The message with this answer.
-pub(super) fn message_of(answer: &Answer, reasoning: Option<&str>) -> Value {
+pub(in crate::derive) fn message_of(answer: &Answer, reasoning: Option<&str>) -> Value {
     let mut message = Object::new();
     message.insert("role", "assistant".into());
     if let Some(thought) = &answer.reasoning {

@@ -2,6 +2,7 @@
 //!
 //! The proof does this by itself, so that it can prove any response template and shares no assumption with a draft.
 
+use super::refused::{self, RefusedPart};
 use crate::wire::template_usage::{self, TemplateUsage};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::Object;
@@ -22,6 +23,8 @@ pub(in crate::derive) struct Request {
     pub reasoning_input: Option<ReasoningInput>,
     /// How the template renders calls.
     pub calls: Calls,
+    /// The parts of the model's turn that it refuses.
+    pub refused: Vec<RefusedPart>,
 }
 
 /// Which parts of calls a chat template renders.
@@ -43,13 +46,18 @@ pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, variables: &Obj
     let usage = template_usage::find(template, prober, variables);
     let unseen = || (prober.request_shape(), Calls::default());
     let (request_shape, calls) = takes_calls(prober, &usage.settings).unwrap_or_else(unseen);
-    let reasoning_input = takes_reasoning(&prober.with_shape(request_shape), &usage.settings, &usage.reasoning_inputs);
+    let shaped = prober.with_shape(request_shape);
+    let reasoning_input = takes_reasoning(&shaped, &usage.settings, &usage.reasoning_inputs);
+    let is_written = calls.shown || calls.garbled;
+    let refused_calls = if is_written { None } else { refused::calls(prober, &usage.settings) };
+    let refused_reasoning = if reasoning_input.is_some() { None } else { refused::reasoning(&shaped, &usage) };
     Request {
         request_shape,
         always_tools: prober.request_shape().offer == Offer::Always,
         usage,
         reasoning_input,
         calls,
+        refused: refused_calls.into_iter().chain(refused_reasoning).collect(),
     }
 }
 
@@ -73,11 +81,24 @@ fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShap
             }
         }
     }
-    let called = [user(), Message::Assistant(Answer::calls(vec![probe_call(0, false)]))];
-    let text = prober.render(&called, &Setting::new(), false);
-    // Tools have names and keys as well: only a value, in upper or lower case, shows that the call itself is written.
-    let is_garbled = text.is_some_and(|text| text.to_lowercase().contains(&needle::VALUES[0].to_lowercase()));
-    is_garbled.then(|| (prober.request_shape(), Calls { garbled: true, ..Calls::default() }))
+    settings.iter().any(|setting| is_garbled(prober, setting)).then(|| {
+        let calls = Calls { garbled: true, ..Calls::default() };
+        (prober.request_shape(), calls)
+    })
+}
+
+/// Whether a part of a call reaches the text: two calls of the same tools are written differently.
+fn is_garbled(prober: &Prober<'_>, setting: &Setting) -> bool {
+    let shape = prober.request_shape();
+    let calls = [probe_call(0, false), probe_call(1, false)];
+    let both = Answer::calls(calls.to_vec());
+    let prober = prober.offering(Some(shape.tools(&[Message::Assistant(both)])));
+    let written = calls.map(|call| {
+        let messages = [user(), Message::Assistant(Answer::calls(vec![call]))];
+        prober.render(&messages, setting, false)
+    });
+    let [one, other] = &written;
+    one.is_some() && other.is_some() && one != other
 }
 
 fn probe_call(index: usize, named_id: bool) -> Call {
@@ -190,7 +211,8 @@ mod tests {
             (CALL.replace("NAME", "{{ c.function.name }}#{{ c.id }}"), seen(true, true, false)),
             (CALL.replace("NAME", "{{ c.id }}"), seen(true, true, true)),
             (CALL.replace("NAME", "{{ c.function.name | upper }}"), garbled),
-            (CALL.replace("NAME{{ c.function.arguments | tojson }}", "{{ c.function.name }}"), Calls::default()),
+            (CALL.replace("NAME{{ c.function.arguments | tojson }}", "{{ c.function.name }}"), garbled),
+            (CALL.replace("NAME{{ c.function.arguments | tojson }}", "(a call)"), Calls::default()),
         ] {
             assert_eq!(request(&turn).unwrap().calls, calls, "{turn}");
         }

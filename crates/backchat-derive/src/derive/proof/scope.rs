@@ -34,7 +34,7 @@ pub(super) fn find(
         ("content beside calls", &beside),
         ("ids", &ids),
     ];
-    let mut scope = Scope::default();
+    let mut scope = Scope { refused: request.refused.clone(), ..Scope::default() };
     for (name, has) in parts {
         if passed.iter().any(|case| has(case)) {
             scope.proved.push(name);

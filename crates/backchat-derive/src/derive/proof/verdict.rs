@@ -1,8 +1,9 @@
 //! The verdict of a proof; each entry has a conversation that shows it.
 
-use super::boundary::Boundary;
+use super::boundary::{Boundary, Fault};
 use super::case::Case;
 use super::reading::Part;
+use super::refused::RefusedPart;
 use super::tolerance::{PolicyRounds, Tolerance};
 use crate::derive::recorded;
 use backchat_core::diagnostic::shortened;
@@ -26,13 +27,44 @@ pub struct Verdict {
     pub scope: Scope,
     /// How many turns were not cut at the end of the prompt, because their renders do not extend it.
     pub recut: usize,
+    /// Ordinary text that the response template takes for a delimiter; losses if no candidate reads it.
+    pub(in crate::derive) excused: Vec<Loss>,
+    /// The conditions of the chat template that the conversations went through.
+    pub(in crate::derive) branching: Branching,
     /// How the response template reads outputs that deviate, if it reads every conversation.
     pub tolerance: Tolerance,
     /// What recovery policies do to the conversations, if the response template reads all of them.
     #[doc(hidden)]
     pub policies: PolicyRounds,
+    /// Why the examination ended before every conversation was rendered and parsed back, if it did.
+    pub ended: Option<&'static str>,
     /// Two turns with calls for which no response template was found.
     pub(in crate::derive) inexpressible: Vec<UnreadTurn>,
+}
+
+/// The conditions of a chat template that ran, and those that went both ways.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::derive) struct Branching {
+    pub conditions: usize,
+    pub both: usize,
+    /// The lines of the others.
+    pub open: Vec<usize>,
+}
+
+impl Branching {
+    /// How many conditions went both ways, as the end of a sentence about conversations; empty if none ran.
+    pub fn describe(&self) -> String {
+        match (self.both, self.conditions) {
+            (_, 0) => String::new(),
+            (both, all) if both == all => format!("; they take both sides of all {all} conditions"),
+            (both, all) => format!("; they take both sides of {both} of {all} conditions"),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        let lines = self.open.iter().map(|line| Value::from(*line)).collect();
+        Value::from([("ran", self.conditions.into()), ("both", self.both.into()), ("open_lines", Value::List(lines))])
+    }
 }
 
 /// A turn as the chat template writes it, and its message.
@@ -118,6 +150,8 @@ pub struct Scope {
     pub not_shown: Vec<&'static str>,
     /// The parts that only samples show.
     pub learned: Vec<&'static str>,
+    /// The parts that the chat template refuses, each with its error.
+    pub refused: Vec<RefusedPart>,
 }
 
 impl Failure {
@@ -153,9 +187,9 @@ impl Verdict {
         }));
     }
 
-    /// Whether every conversation came back, apart from losses of the wire format.
+    /// Whether every conversation was rendered and came back, apart from losses of the wire format.
     pub fn holds(&self) -> bool {
-        self.failures.is_empty() && self.passed > 0
+        self.failures.is_empty() && self.passed > 0 && self.ended.is_none()
     }
 
     /// How many conversations the response template reads wrongly.
@@ -175,7 +209,7 @@ impl Verdict {
 
     /// The machine-readable verdict.
     pub fn to_value(&self) -> Value {
-        Value::from([
+        let mut entries = Value::from([
             ("cases", self.cases.into()),
             ("passed", self.passed.into()),
             ("failures", Value::List(self.failures.iter().map(Failure::to_value).collect())),
@@ -185,8 +219,13 @@ impl Verdict {
             ("recut", self.recut.into()),
             ("tolerance", self.tolerance.to_value()),
             ("policies", self.policies.to_value()),
+            ("conditions", self.branching.to_value()),
             ("inexpressible", Value::List(self.inexpressible.iter().map(UnreadTurn::to_value).collect())),
-        ])
+        ]);
+        if let (Value::Object(entries), Some(why)) = (&mut entries, self.ended) {
+            entries.insert("ended_early", why.into());
+        }
+        entries
     }
 }
 
@@ -206,6 +245,20 @@ impl Failure {
         match &self.boundary {
             Some(boundary) => boundary.describe(),
             None => format!("{} came back differently", self.what),
+        }
+    }
+
+    /// The field that was read wrongly, if the text shows it.
+    pub fn field(&self) -> Option<&str> {
+        self.boundary.as_ref().map(|boundary| boundary.field.as_str())
+    }
+
+    /// The key of that field that is wrong: `open`, `close` or `content`.
+    pub fn side(&self) -> &'static str {
+        match self.boundary.as_ref().map(|boundary| &boundary.fault) {
+            Some(Fault::EndsAt { .. } | Fault::Overwritten { .. } | Fault::Unclosed) => "close",
+            Some(Fault::Malformed(_) | Fault::Misread { .. }) => "content",
+            _ => "open",
         }
     }
 
@@ -280,6 +333,11 @@ impl Unverified {
 }
 
 impl Scope {
+    /// The part whose renders all fail, if there is one: a proof of the others is not whole.
+    pub(in crate::derive) fn broken(&self) -> Option<&RefusedPart> {
+        self.refused.iter().find(|part| part.is_broken())
+    }
+
     /// The scope in one line, without the verdict itself.
     pub fn describe(&self) -> String {
         let proved = if self.proved.is_empty() { "nothing".to_owned() } else { self.proved.join(", ") };
@@ -294,8 +352,12 @@ impl Scope {
     }
 
     fn to_value(&self) -> Value {
-        let lists = [("proved", &self.proved), ("not_shown", &self.not_shown), ("learned", &self.learned)];
-        Value::from(lists.map(|(name, parts)| (name, texts(parts))))
+        Value::from([
+            ("proved", texts(&self.proved)),
+            ("not_shown", texts(&self.not_shown)),
+            ("learned", texts(&self.learned)),
+            ("refused", Value::List(self.refused.iter().map(RefusedPart::to_value).collect())),
+        ])
     }
 }
 
@@ -356,6 +418,7 @@ mod tests {
             proved: proved.to_vec(),
             not_shown: not_shown.to_vec(),
             learned: learned.to_vec(),
+            refused: Vec::new(),
         };
         for (scope, line) in [
             (scope(&[], &[], &[]), "nothing"),

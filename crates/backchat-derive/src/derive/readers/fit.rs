@@ -1,9 +1,11 @@
 //! Ways to write a response template within the limits of its readers, the closest first.
 
-use super::super::compile::pieces::Branches;
+use super::super::compile::pieces::{self, Branch, Branches};
 use super::super::compile::{any_of, escape, one_or_many};
-use super::looks::{self, Rewrite};
+use super::automata;
+use super::looks::{self, Rewrite, Taken};
 use crate::targets::{self, CONTENT, Limits, Reader, TOOL_CALLS};
+use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Path, Step, Value, entries_mut};
 use backchat_parser::template::Template;
 
@@ -38,13 +40,17 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
     let mut ways = vec![(0, Fitted { template: plain.clone(), dropped: Vec::new() })];
     let loaded = Template::from_value(&plain).ok();
     for (path, source, role) in loaded.iter().flat_map(|loaded| targets::patterns(&loaded.template)) {
-        let refused = |source: &str| readers.iter().any(|reader| reader.check_pattern(source, role).is_some());
-        if !refused(&source) {
+        let refusing =
+            |source: &str| readers.iter().filter(|reader| reader.check_pattern(source, role).is_some()).count();
+        let refused = refusing(&source);
+        if refused == 0 {
             continue;
         }
         let closes = matches!(path.split_last(), Some((_, Step::Key(key))) if key == "close_pattern");
-        let mut rewrites = looks::rewrites(&source, closes);
-        rewrites.retain(|rewrite| !refused(&rewrite.pattern));
+        let mut rewrites = rewritten(&source, closes, limits);
+        rewrites.retain(|rewrite| refusing(&rewrite.pattern) < refused);
+        // Of those that fewest readers refuse, the closest is first.
+        rewrites.sort_by_key(|rewrite| refusing(&rewrite.pattern));
         if rewrites.is_empty() {
             continue;
         }
@@ -133,7 +139,7 @@ fn fields(template: &mut Value) -> impl Iterator<Item = (&str, &mut Object)> {
     fields.filter_map(|(name, field)| Some((name, entries_mut(field)?)))
 }
 
-/// The template with one pattern rewritten. A mark that the close now consumes becomes optional in the next field's open.
+/// The template with one pattern rewritten. What the close now consumes of a mark is optional in the next field's open.
 fn with(way: &Fitted, path: &Path, rewrite: &Rewrite) -> Fitted {
     let mut way = way.clone();
     if let Some(place) = at(&mut way.template, path) {
@@ -141,17 +147,40 @@ fn with(way: &Fitted, path: &Path, rewrite: &Rewrite) -> Fitted {
     }
     let dropped = rewrite.dropped.iter().map(|dropped| (path.to_string(), dropped.clone()));
     way.dropped.extend(dropped);
-    if let Some(mark) = &rewrite.taken {
+    if let Some(Taken { part, left }) = &rewrite.taken {
         for (_, field) in fields(&mut way.template) {
             if let Some(Value::String(open)) = field.get_mut("open_pattern")
-                && let Some(rest) = open.strip_prefix(mark.as_str())
-                && !rest.is_empty()
+                && let Some(rest) = open.strip_prefix(&format!("{part}{left}"))
+                && (left.is_empty() && !rest.is_empty() || has_mark(rest))
             {
-                *open = format!("(?:{mark})?{rest}");
+                *open = format!("(?:{part})?{left}{rest}");
             }
         }
     }
     way
+}
+
+/// The ways to write a pattern, the closest first: as it is but for what automata need, then without looking around.
+fn rewritten(source: &str, closes: bool, limits: &Limits) -> Vec<Rewrite> {
+    let mut found = Vec::new();
+    for rewrite in [Rewrite::unchanged(source)].into_iter().chain(looks::rewrites(source, closes)) {
+        let ways = if limits.literal_starts { automata::rewrites(&rewrite.pattern, closes) } else { Vec::new() };
+        let ways: Vec<Rewrite> = ways.into_iter().map(|pattern| rewrite.written(pattern)).collect();
+        found.push(rewrite);
+        found.extend(ways);
+    }
+    found
+}
+
+/// Whether a pattern contains the text of a mark, so that what is left of another one before it suffices.
+fn has_mark(pattern: &str) -> bool {
+    let Some(Branches(branches)) = Branches::read(pattern) else { return false };
+    let is_marked = |branch: &Branch| {
+        let texts = branch.0.split(|item| pieces::literal(item).is_none());
+        let mut texts = texts.map(|items| items.iter().filter_map(pieces::literal).collect::<String>());
+        texts.any(|text| Segmentation::Words.is_distinctive(&text))
+    };
+    branches.iter().all(is_marked)
 }
 
 fn at<'t>(value: &'t mut Value, path: &Path) -> Option<&'t mut Value> {

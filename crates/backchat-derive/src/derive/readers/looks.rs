@@ -1,18 +1,37 @@
 //! Rewrites of a delimiter's pattern without look-arounds, the one that loses least first.
 
 use super::super::compile::pieces::{Branch, Branches, PatternItem, literal};
-use super::super::compile::{without_doubled_space, written};
+use super::super::compile::{escape, without_doubled_space, written};
 use crate::wire::marks::Segmentation;
 
 /// A pattern without some of its look-arounds; finally, without any and as text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rewrite<P = String> {
     pub pattern: P,
-    /// The mark that a close now consumes although the next field's open began with it.
-    pub taken: Option<String>,
+    /// What a close now consumes of the mark that the next field's open began with.
+    pub taken: Option<Taken>,
     /// The dropped alternatives.
     pub dropped: Vec<String>,
     cost: usize,
+}
+
+impl Rewrite {
+    /// The pattern as it is.
+    pub fn unchanged(pattern: &str) -> Self {
+        Self { pattern: pattern.to_owned(), taken: None, dropped: Vec::new(), cost: 0 }
+    }
+
+    /// The same rewrite, written in another way.
+    pub fn written(&self, pattern: String) -> Self {
+        Self { pattern, ..self.clone() }
+    }
+}
+
+/// A mark of which a close consumes a part, both as patterns.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Taken {
+    pub part: String,
+    pub left: String,
 }
 
 /// How many intermediate patterns are tried.
@@ -97,9 +116,15 @@ fn changes(
     }
     if may_take {
         if is_alone && let Some(mark) = leading_mark(inside) {
-            let items: Vec<PatternItem> = mark.chars().map(|c| PatternItem::Atom(written(c))).collect();
-            let taken = Some(items.iter().map(ToString::to_string).collect());
-            add(with(items), taken, Vec::new(), 1);
+            // All of it, or all but its last character, which still begins the next field.
+            let last = mark.len() - mark.chars().next_back().map_or(0, char::len_utf8);
+            for (at, cost) in [(mark.len(), 1), (last, 2)] {
+                let Some((part, left)) = mark.split_at_checked(at).filter(|(part, _)| !part.is_empty()) else {
+                    continue;
+                };
+                let items = part.chars().map(|c| PatternItem::Atom(written(c))).collect();
+                add(with(items), Some(Taken { part: escape(part), left: escape(left) }), Vec::new(), cost);
+            }
         }
         // The end of the text closes a region anyway; a pattern that matches it may match the end of a chunk.
         let endless = without_end(inside);
@@ -199,7 +224,12 @@ mod tests {
     fn a_branch_that_only_looks_ahead_is_dropped_or_consumes_its_mark() {
         assert_eq!(
             first_of(r"\s*(?:(?=\[CALLS\][^\s\[]+\[ARGS\])|</s>)\s*", true),
-            [r"\s*</s>\s*", r"\s*(?:\[CALLS\]|</s>)\s*", r"\s*(?:\[CALLS\][^\s\[]+\[ARGS\]|</s>)\s*",]
+            [
+                r"\s*</s>\s*",
+                r"\s*(?:\[CALLS\]|</s>)\s*",
+                r"\s*(?:\[CALLS|</s>)\s*",
+                r"\s*(?:\[CALLS\][^\s\[]+\[ARGS\]|</s>)\s*",
+            ]
         );
     }
 

@@ -1,5 +1,6 @@
 //! The readers of a draft: their limits, ways to write the draft within them, and the verdict of each.
 
+mod automata;
 mod fit;
 mod looks;
 mod rewrite;
@@ -13,7 +14,7 @@ pub(super) use fit::Fitted;
 use super::{Attempt, Options};
 use crate::targets::{Limits, Reader, Reason, Refusal, THINKING, Target};
 use crate::wire::structure::WireFormat;
-use backchat_core::diagnostic::Diagnostic;
+use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::Value;
 use backchat_parser::template::Template;
 
@@ -24,7 +25,7 @@ const ALIASES: [&str; 2] = [THINKING, "reasoning_content"];
 pub(super) struct ReaderSet {
     readers: Vec<Reader>,
     limits: Limits,
-    /// Whether the user requested them: the draft must then keep to their limits at any cost.
+    /// Whether the user requested them: a draft that they do not all accept is then not proved.
     pub is_requested: bool,
 }
 
@@ -41,6 +42,11 @@ impl ReaderSet {
             limits.reasoning = None;
         }
         Self { readers, limits, is_requested }
+    }
+
+    /// How many readers were requested.
+    pub fn requested(&self) -> usize {
+        if self.is_requested { self.readers.len() } else { 0 }
     }
 
     /// Whether the reasoning may have a name that the chat template does not read.
@@ -90,6 +96,22 @@ pub(super) fn report(
     let renamed = renamed.map(|key| (name, key)).filter(|_| loaded.template.field(name).is_some());
     let diagnostics = verdicts::diagnostics(readers, &attempt.refusals, &attempt.avoided, &attempt.dropped, renamed);
     (verdicts::all(&loaded.template, readers), diagnostics)
+}
+
+/// The target of the first reader that accepts a draft which others refuse, and a note that offers it.
+pub(super) fn fuller(attempt: &Attempt) -> Option<(&'static Target, Diagnostic)> {
+    let template = Template::from_value(&attempt.draft).ok()?.template;
+    let reader = Reader::ALL.into_iter().find(|reader| reader.check(&template).is_empty())?;
+    let target = Target::named(reader.target())?;
+    let message = format!(
+        "`--target {}` gives a draft for {} that reads {} of {} conversations exactly",
+        target.name,
+        reader.title(),
+        attempt.verdict.passed,
+        attempt.verdict.cases
+    );
+    let help = "other readers and older releases refuse that draft";
+    Some((target, Diagnostic::new(Severity::Note, "derive-fuller", message).help(help)))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::super::proof::Proof;
 use super::super::{Options, compiled, may_be_reasoning, with_proof};
 use super::{ReaderSet, fit};
+use backchat_chat::examine;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
@@ -26,9 +27,11 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
     if readers.refusals(template).is_empty() {
         return Ok(None);
     }
-    let (rewritten, _) = with_proof(&chat_template, options, |mut proof, options| {
-        proof.any_reasoning_name = true;
-        Some(within_limits(&proof, &readers, template, options))
+    let (rewritten, _) = examine(options.budget, || {
+        with_proof(&chat_template, options, |mut proof, options| {
+            proof.any_reasoning_name = true;
+            Some(within_limits(&proof, &readers, template, options))
+        })
     })?;
     rewritten
 }

@@ -55,10 +55,10 @@ pub(in crate::derive) fn all(template: &Template, readers: &ReaderSet) -> Vec<Re
         let mut other = None;
         let asked = |reader: Reader| readers.is_requested && readers.readers.contains(&reader);
         if !refused.is_empty() {
-            other = (!asked(reader)).then_some((reader.name(), refused_effect(reader)));
+            other = (!asked(reader)).then_some((reader.target(), "gives a draft that it accepts"));
         } else if loses_pieces(template) && keeps_one_piece(reader) {
             costs.push("if there is text before and after a call, only the last piece is kept".to_owned());
-            other = Some((reader.name(), "keeps both pieces"));
+            other = Some((reader.target(), "keeps both pieces"));
         }
         let refusals = refused.iter().map(in_words).collect();
         ReaderVerdict { reader, refusals, costs, other }
@@ -78,7 +78,7 @@ fn loses_pieces(template: &Template) -> bool {
 
 /// Whether a reader returns the message as a whole. Servers stream each piece, so none is lost.
 fn keeps_one_piece(reader: Reader) -> bool {
-    matches!(reader, Reader::Transformers | Reader::Trl | Reader::Smg)
+    matches!(reader, Reader::Transformers | Reader::Transformers523 | Reader::Trl | Reader::Smg)
 }
 
 /// What the target costs, and why the draft does not meet it.
@@ -96,8 +96,8 @@ pub(in crate::derive) fn diagnostics(
     if readers.is_requested {
         for refusal in refusals {
             let message =
-                format!("{} refuses every draft that was found: {}", refusal.reader.title(), in_words(refusal));
-            let help = "derive without `--target`, or write this by hand and test it with `backchat prove`";
+                format!("{} refuses the draft that reads most: {}", refusal.reader.title(), in_words(refusal));
+            let help = "derive for its other readers, or write this by hand and test it with `backchat prove`";
             add(Severity::Warning, "derive-target", message, help);
         }
         if let (true, Some(refusal)) = (refusals.is_empty(), avoided.first()) {
@@ -122,17 +122,6 @@ pub(in crate::derive) fn diagnostics(
         add(Severity::Note, "derive-renamed", message, &help);
     }
     found
-}
-
-/// The effect of a draft for a reader that refuses this one.
-fn refused_effect(reader: Reader) -> &'static str {
-    match reader {
-        Reader::Transformers => "gives a draft that transformers accepts",
-        Reader::Trl => "gives a draft that trl accepts",
-        Reader::Vllm => "gives a draft that vllm accepts",
-        Reader::Sglang => "gives a draft that sglang accepts",
-        Reader::Smg => "gives a draft that smg accepts",
-    }
 }
 
 #[cfg(test)]
@@ -166,7 +155,7 @@ mod tests {
         assert_eq!(found.iter().map(|reading| reading.reader).collect::<Vec<_>>(), Reader::ALL);
         let smg = found.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
         assert!(!smg.refusals.is_empty());
-        assert_eq!(smg.other, Some(("smg", "gives a draft that smg accepts")));
+        assert_eq!(smg.other, Some(("smg", "gives a draft that it accepts")));
         let asked = all(&looks, &ReaderSet::new(&[Target::named("smg").unwrap()]));
         let smg = asked.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
         assert_eq!(smg.other, None, "it was requested already");
@@ -176,7 +165,7 @@ mod tests {
     fn text_around_calls_is_lost_if_the_reader_returns_the_whole_message() {
         assert!(loses_pieces(&template(ANSWER)));
         assert!(!loses_pieces(&template(&ANSWER.replace("\"close\": \"<end>\"", "\"join\": \"\", \"repeats\": true"))));
-        assert_eq!(Reader::ALL.map(keeps_one_piece), [true, true, false, false, true]);
+        assert_eq!(Reader::ALL.map(keeps_one_piece), [true, true, true, false, false, false, true]);
     }
 
     #[test]
@@ -186,7 +175,7 @@ mod tests {
             diagnostics(readers, refusals, avoided, &[], None).into_iter().map(|found| found.message).collect()
         };
         let one = [refusal(Reader::Smg)];
-        assert!(ids(&asked, &one, &[])[0].contains("refuses every draft that was found: no"));
+        assert!(ids(&asked, &one, &[])[0].contains("refuses the draft that reads most: no"));
         assert!(ids(&asked, &[], &one)[0].contains("refuses the construct that reads these conversations: no"));
         assert_eq!(ids(&asked, &one, &one).len(), 1, "the other draft does not help either");
         assert_eq!(ids(&ReaderSet::new(&[]), &one, &one), [""; 0]);

@@ -2,7 +2,7 @@
 
 use crate::derive::compile::pieces::{Branches, PatternItem, literal};
 use backchat_parser::parser::{Event, Finished, Span};
-use backchat_parser::template::Template;
+use backchat_parser::template::{Delimiter, Template};
 
 /// The first position that the template does not explain, in bytes of the parsed text, and the reason.
 pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Finished) -> Option<(usize, String)> {
@@ -49,10 +49,7 @@ fn left_over(template: &Template, read: &str, body: Span) -> Option<(usize, Stri
     let text = read.get(body.start..body.end)?;
     let others = template.fields().iter().filter(|field| field.name != "content");
     let delimiters = others.flat_map(|field| field.open.iter().chain(&field.close));
-    let marks = delimiters.flat_map(|delimiter| match delimiter.literals() {
-        Some(literals) => literals.to_vec(),
-        None => Branches::read(delimiter.pattern().source()).map_or_else(Vec::new, |pattern| literal_parts(&pattern)),
-    });
+    let marks = delimiters.flat_map(spelled);
     let is_mark =
         |mark: &str| mark.chars().count() > 3 && mark.chars().any(|c| !c.is_alphanumeric() && !c.is_whitespace());
     marks
@@ -73,6 +70,14 @@ fn is_quoted(text: &str, at: usize, length: usize) -> bool {
     let is_quote =
         |c: Option<char>| c.is_some_and(|c| matches!(c, '`' | '"' | '\'' | '“' | '”' | '‘' | '’' | '«' | '»'));
     is_quote(before) || is_quote(after)
+}
+
+/// The literals of a delimiter, or the runs of literal characters in its pattern.
+pub(in crate::derive) fn spelled(delimiter: &Delimiter) -> Vec<String> {
+    match delimiter.literals() {
+        Some(literals) => literals.to_vec(),
+        None => Branches::read(delimiter.pattern().source()).map_or_else(Vec::new, |pattern| literal_parts(&pattern)),
+    }
 }
 
 /// The runs of literal characters in a pattern.

@@ -4,6 +4,7 @@
 mod compare;
 mod coverage;
 mod repair;
+mod unknown;
 
 use std::sync::Arc;
 
@@ -14,7 +15,9 @@ use backchat_parser::parser::{Event, Finished, Options, ParseError, Parser, Tool
 use backchat_parser::template::Template;
 
 pub(super) use compare::{calls_of, function_of};
+pub(super) use coverage::spelled;
 pub(super) use repair::{Lessons, Proved, Trial, learn};
+pub(super) use unknown::unknown_markers;
 
 /// A recorded output of a model.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -181,6 +181,7 @@ fn a_call_in_pairs_spans_the_opening_of_its_first_key_to_the_close_of_its_last_v
         braces: None,
         values: Values { strings: Encoding::Bare, python: false, frame: None, typed: None },
         written: Vec::new(),
+        forms: Vec::new(),
     };
     let body = "<arg qzkey_a_a>Qzvalueaaq</qzkey_a_a><arg qzkey_a_e>Qzvalueaeq</qzkey_a_e>";
     for (text, call) in [
@@ -201,8 +202,7 @@ fn marks_around_only_some_calls_of_a_conversation_belong_to_a_section() {
     let of = |calls: &str| {
         let answer = format!("{{{{ m.content }}}}{{% for c in (m.tool_calls or [])[:1] %}}{calls}{{% endfor %}}");
         let source = format!("{{% set ns = namespace(seen=false) %}}{}", super::super::support::chat_template(&answer));
-        let template = backchat_chat::ChatTemplate::compile(&source).unwrap();
-        let wire = crate::wire::Wire::find(&template, &backchat_core::json::Object::new(), None).unwrap();
+        let wire = super::super::support::wire(&source);
         let cut = structure_of(&wire).calls.as_ref().unwrap().cuts[0].clone();
         [cut.section, cut.open, cut.close, cut.section_close]
     };
@@ -221,8 +221,7 @@ fn only_a_whole_mark_before_calls_closes_reasoning() {
              {{% for c in (m.tool_calls or [])[:1] %}}~~~run\n{{{{ c.function | tojson }}}}\n~~~{{% endfor %}}"
         );
         let source = super::super::support::chat_template(&answer);
-        let template = backchat_chat::ChatTemplate::compile(&source).unwrap();
-        let wire = crate::wire::Wire::find(&template, &backchat_core::json::Object::new(), None).unwrap();
+        let wire = super::super::support::wire(&source);
         structure_of(&wire).calls.as_ref().unwrap().cuts[0].open.clone()
     };
     for (open, close) in [("<think>", "</think>"), ("~~~why\n", "\n~~~\n")] {

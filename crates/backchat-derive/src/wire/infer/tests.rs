@@ -286,6 +286,7 @@ fn a_mark_at_the_end_of_the_header_is_moved_into_the_turn() {
 #[test]
 fn a_mark_that_ends_headers_and_separates_calls_opens_each_part() {
     let calls = |cut: Cut| Calls {
+        sections: Vec::new(),
         cuts: vec![cut],
         body: Body { head: Vec::new(), arguments: Arguments::Json, tail: Vec::new(), object: None, left_out: None },
         several: true,

@@ -1,13 +1,11 @@
 //! Turns of small chat templates, part by part, and the spelling of their values.
 
-use super::super::found::{self, structure_of, written_of};
-use super::super::support::chat_template;
+use super::super::found::{structure_of, written_of};
+use super::super::support::{chat_template, wire};
 use super::*;
-use backchat_chat::ChatTemplate;
 
 fn written(source: &str) -> Written {
-    let template = ChatTemplate::compile(source).unwrap();
-    written_of(&found::Wire::find(&template, &Object::new(), None).unwrap()).clone()
+    written_of(&wire(source)).clone()
 }
 
 /// Content, and calls written with a piece of Jinja about the call `c`.
@@ -70,8 +68,7 @@ fn a_stop_begins_at_its_first_mark_that_no_turn_contains() {
         }
         Group { prompt: "<|bot|>".to_owned(), header: "<|bot|>".to_owned(), shapes: vec![Shape { parts }] }
     };
-    let source = ChatTemplate::compile(&chat_template("{{ m.content }}")).unwrap();
-    let wire = found::Wire::find(&source, &Object::new(), None).unwrap();
+    let wire = wire(&chat_template("{{ m.content }}"));
     for (texts, known, expected) in [
         (&["<call>"][..], &["<|end|>"][..], &["<|end|>"][..]),
         // The first mark also closes content inside a turn.

@@ -13,9 +13,9 @@ impl Plan<'_> {
     pub(super) fn first_of_pairs(&self, pairs: &Pairs) -> String {
         let close = self.calls.body.tail.iter().find_map(CallPart::text);
         let close = close.unwrap_or(&self.cut.close).trim();
-        let gap = pairs.gap.trim();
-        match pairs.cut.open.trim().is_empty() && !gap.is_empty() && !close.is_empty() {
-            true => format!("(?=\\s*(?:[\\w.-]+\\s*{}|{}))", escape(gap), escape(close)),
+        let gaps = pairs.forms.iter().map(|form| &form.gap).chain([&pairs.gap]).map(|gap| escape(gap.trim()));
+        match pairs.cut.open.trim().is_empty() && !pairs.gap.trim().is_empty() && !close.is_empty() {
+            true => format!("(?=\\s*(?:[\\w.-]+\\s*{}|{}))", any_of(gaps), escape(close)),
             false => String::new(),
         }
     }
@@ -36,7 +36,8 @@ impl Plan<'_> {
         };
         let mut before = Vec::new();
         if !section.is_empty() {
-            before.push(format!("{}{space}", spaced(section)));
+            let sections = [section].into_iter().chain(self.calls.sections.iter().map(String::as_str));
+            before.push(format!("{}{space}", any_of(sections.map(spaced))));
         }
         if !separator.is_empty() || self.calls.several && own.is_empty() {
             let close = self.end_of_call();
@@ -132,7 +133,7 @@ impl Plan<'_> {
     /// Where a call without an opening can begin: at the start of the turn or after reasoning.
     pub(super) fn start_of_turn(&self) -> String {
         if self.choices.after_content {
-            return "\\s*".to_owned();
+            return if self.begins_line() { "(?:^\\s*|\\s*\\n\\s*)" } else { "\\s*" }.to_owned();
         }
         match &self.wire.reasoning {
             Some(reasoning) if !reasoning.close.trim().is_empty() && !reasoning.is_late => {

@@ -163,6 +163,14 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     if before.is_empty() && after.is_empty() {
         return Vec::new();
     }
+    if let (Some(opens), Some(closes)) = (delimiter(field, "open"), delimiter(field, "close")) {
+        // Content that has marks has others as well.
+        let close = if after.is_empty() { closes } else { format!("{}|{closes}", escape(after)) };
+        let new = with_delimiters(field, format!("{opens}|{start}{}", escape(before)), Some(close));
+        let template = with_field(&known.template, "content", new, false);
+        let what = format!("content is also written between `{before}` and `{after}`");
+        return vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])];
+    }
     let mut swallowed = Vec::new();
     if !before.is_empty() {
         swallowed.push(format!("{start}{}\\s*", escape(before)));
@@ -172,8 +180,16 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         swallowed.push(format!("{guard}{}\\s*", escape(after)));
     }
     let what = format!("content is also written between `{before}` and `{after}`");
-    let template = swallow(&known.template, &swallowed);
-    vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])]
+    let edit = |patterns: &[String]| {
+        let marks = [before.to_owned(), after.to_owned()];
+        Edit::new(known, swallow(&known.template, patterns), what.clone(), marks)
+    };
+    let mut found = vec![edit(&swallowed)];
+    if let (true, Some(stop)) = (before.is_empty(), delimiter(field, "close")) {
+        // Prose may mention the mark: it ends content only before the stop.
+        found.insert(0, edit(&[format!("{}(?=\\s*(?:{stop}|\\Z))", escape(after))]));
+    }
+    found
 }
 
 const UNOPENED: &str = "content is also written without its opening marker";
@@ -343,6 +359,10 @@ mod tests {
 
     #[test]
     fn marks_around_content_are_left_out_only_there() {
+        let stopped = made(content, "Which?<ask><end>", r#"{"content": "Which?"}"#, 0);
+        let read_as = |text: &str| read(&stopped[0].template, text).get("content").cloned();
+        assert_eq!(read_as("Which?<ask><end>"), Some("Which?".into()));
+        assert_eq!(read_as("The mark <ask> asks.<end>"), Some("The mark <ask> asks.".into()));
         let text = "<say>Yes.</say><end>";
         let [edit] = made(content, text, r#"{"content": "Yes."}"#, 0).try_into().unwrap();
         assert_eq!(edit.what, ["content is also written between `<say>` and `</say>`"]);
@@ -350,6 +370,23 @@ mod tests {
         let prose = "It ends with </say>, they say.<end>";
         assert_eq!(read(&edit.template, prose).get("content"), Some(&"It ends with </say>, they say.".into()));
         assert!(made(content, "Yes.<end>", r#"{"content": "Yes."}"#, 0).is_empty(), "nothing is around it");
+        // Content that has marks already has both pairs then.
+        let marked = ANSWER.replace("\"content\": {", "\"content\": {\"open\": \"<text>\", ");
+        let draft = Edit { template: value(&marked), ..Edit::default() };
+        let alignment = align(text, &read_message(&object(r#"{"content": "Yes."}"#), None)).unwrap();
+        let seen = Sighting {
+            text,
+            alignment: &alignment,
+            thought_end: 0,
+            stop: 15,
+            own_reasoning: None,
+            prompt_end: None,
+            replaces: false,
+        };
+        let [edit] = content(&draft, &seen).try_into().unwrap();
+        for text in [text, "<text>Yes.<end>"] {
+            assert_eq!(read(&edit.template, text).get("content"), Some(&"Yes.".into()), "{text}");
+        }
     }
 
     #[test]

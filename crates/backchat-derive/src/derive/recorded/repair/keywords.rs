@@ -3,11 +3,14 @@
 
 use super::align::{Alignment, Body, Call, Pair};
 use super::layout::{self, Form, Layout, edges, pattern};
-use backchat_core::text::slice;
+use crate::wire::marks::Segmentation;
+use backchat_core::text::{is_word, slice};
 
 /// The punctuation of one call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Signs<'t> {
+    /// The text between the name and the bracket, such as that of a method.
+    lead: &'t str,
     bracket: (&'static str, &'static str),
     /// The character between a key and its value.
     sign: &'t str,
@@ -28,7 +31,7 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
     for call in calls {
         let of_call = Signs::find(text, call)?;
         signs.separator = signs.separator.or(of_call.separator);
-        let is_same = (of_call.bracket, of_call.sign) == (signs.bracket, signs.sign);
+        let is_same = (of_call.lead, of_call.bracket, of_call.sign) == (signs.lead, signs.bracket, signs.sign);
         if !is_same || of_call.separator.is_some_and(|separator| signs.separator != Some(separator)) {
             return None;
         }
@@ -54,7 +57,13 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
         (None, second) => {
             let between = second.map(|second| slice(text, end(first)..second.span.start));
             let (open, close) = edges(before, between, after);
-            (pattern(open.trim_start()), format!("{closing}{}", pattern(close)))
+            let open = pattern(open.trim_start());
+            // A bracket alone is also in values: what can follow the call comes after it.
+            let guard = match close.trim() {
+                "" => following(&open, slice(text, end(last)..)),
+                _ => String::new(),
+            };
+            (open, format!("{closing}{}{guard}", pattern(close)))
         }
     };
     // Without an opening, a call such as `f(a=1)` is prose.
@@ -64,10 +73,18 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
     let form = Form::Keywords {
         bracket: signs.opening(),
         sign: pattern(signs.sign),
+        json: signs.tag(&format!("(?P<value>{DOUBLE}|{NESTED}|.*?)")),
         quoted: signs.tag(&format!("(?P<value>{SINGLE}|{DOUBLE}|{NESTED}|.*?)")),
         bare: signs.tag(&format!("(?:'(?P<value>{IN_SINGLE})'|\"(?P<value>{IN_DOUBLE})\"|(?P<value>{NESTED}|.*?))")),
     };
     Some(Layout::new(open, close, form, before, after))
+}
+
+/// Looks ahead for the next call, for the mark that comes next in a text, or for its end.
+fn following(open: &str, rest: &str) -> String {
+    let next = pattern(Segmentation::Words.to_first(rest).trim());
+    let nexts: Vec<&str> = [open, &next, "\\Z"].into_iter().filter(|next| !next.is_empty()).collect();
+    format!("(?=\\s*(?:{}))", nexts.join("|"))
 }
 
 /// The name of a call.
@@ -84,8 +101,13 @@ impl<'t> Signs<'t> {
     fn find(text: &'t str, call: &Call) -> Option<Self> {
         let Body::Pairs(pairs) = &call.body else { return None };
         let (first, last) = (pairs.first()?, pairs.last()?);
-        let opens = only_sign(text.get(call.name.end..first.key.start)?)?;
-        let bracket = [("(", ")"), ("[", "]"), ("{", "}")].into_iter().find(|(open, _)| *open == opens)?;
+        let opens = text.get(call.name.end..first.key.start)?.trim();
+        let bracket = [("(", ")"), ("[", "]"), ("{", "}")].into_iter().find(|(open, _)| opens.ends_with(open))?;
+        let lead = opens.strip_suffix(bracket.0)?;
+        let is_method = |lead: &str| lead.strip_prefix('.').is_some_and(|word| word.chars().all(is_word));
+        if !lead.is_empty() && !is_method(lead) {
+            return None;
+        }
         let sign_of = |pair: &Pair| only_sign(text.get(pair.key.end..pair.value.start)?);
         let sign = sign_of(first)?;
         let between = |[one, next]: &[Pair; 2]| only_sign(text.get(one.value.end..next.key.start)?);
@@ -95,11 +117,11 @@ impl<'t> Signs<'t> {
             && separator != Some(None)
             && separators.all(|other| Some(other) == separator)
             && slice(text, last.value.end..).trim_start().starts_with(bracket.1);
-        is_regular.then_some(Self { bracket, sign, separator: separator.flatten() })
+        is_regular.then_some(Self { lead, bracket, sign, separator: separator.flatten() })
     }
 
     fn opening(self) -> String {
-        pattern(self.bracket.0)
+        pattern(&format!("{}{}", self.lead, self.bracket.0))
     }
 
     /// The pattern of a pair: its value ends where the next pair begins, or with the call.
@@ -136,6 +158,7 @@ mod tests {
             ("[f(a='x', b=9)]", r"(?:\[\s*|(?<=\))\s*,\s*)", r"\)(?:\s*\]\s*|(?=\s*,\s*[\w.-]+\s*\())", "="),
             ("<tool>f(a=\"x\", b=9)</tool>", "<tool>", r"\)</tool>", "="),
             ("<tool>f{a: x; b: 9}</tool>", "<tool>", r"\}</tool>", ":"),
+            ("<tool>f.call(a=\"x\", b=9)</tool>", "<tool>", r"\)</tool>", "="),
         ] {
             let layout = layout_of(text, r#"{"a": "x", "b": 9}"#).unwrap_or_else(|| panic!("{text}"));
             let Form::Keywords { sign: found, .. } = &layout.form else { panic!("{layout:?}") };
@@ -145,7 +168,7 @@ mod tests {
 
     #[test]
     fn other_layouts_are_not_keywords() {
-        for text in ["<f=f><a>x</a><b>9</b></f>", "f(a='x', b=9)", "<t>f(a='x'; b: 9)</t>"] {
+        for text in ["<f=f><a>x</a><b>9</b></f>", "f(a='x', b=9)", "<t>f(a='x'; b: 9)</t>", "<t>f of (a=x, b=9)</t>"] {
             assert_eq!(layout_of(text, r#"{"a": "x", "b": 9}"#), None, "{text}");
         }
     }

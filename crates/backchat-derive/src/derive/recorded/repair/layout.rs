@@ -30,8 +30,9 @@ pub(super) enum Form {
     Json { between: String },
     /// The name, this, and pairs that this pattern reads.
     Pairs { between: String, tag: String, first: String },
-    /// The name, and `key=value` between these brackets: the pairs with the quotes of their values, and without.
-    Keywords { bracket: String, sign: String, quoted: String, bare: String },
+    /// The name, and `key=value` between these brackets: the pairs with values in JSON, with the quotes of their values,
+    /// and without.
+    Keywords { bracket: String, sign: String, json: String, quoted: String, bare: String },
 }
 
 /// Whether the objects of calls are items of a JSON list.

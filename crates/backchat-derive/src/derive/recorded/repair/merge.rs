@@ -2,18 +2,16 @@
 //! gets a form that covers both.
 
 use super::layout::{Form, Layout, Listed};
-use crate::derive::compile::escape;
 use crate::derive::compile::pieces::Branches;
+use crate::derive::compile::{MEMBER, escape};
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 use backchat_core::text::slice;
+use backchat_parser::template::TAGGED;
 use backchat_probe::probe::schema;
 
-/// A JSON member, as a tag of `xml-inline`.
-const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
-
-/// The same for values that are not parsed: a string's quotes are not part of it.
+/// A JSON member whose value is not parsed: a string's quotes are not part of it.
 const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
 
 /// The parts of the field to which other forms can be added.
@@ -92,8 +90,14 @@ pub(super) fn combined(field: &Object, layout: &Layout) -> Vec<Object> {
         return found;
     }
     if layout.form.has_pairs() {
+        // A call of the known form may come before one of the other form.
+        let before = match base.is_json && Segmentation::Words.is_distinctive(&layout.open) {
+            true => format!("|(?<=\\}})(?=\\s*{})", layout.open),
+            false => String::new(),
+        };
+        let close = format!("{}{before}", layout.close);
         for body in layout.bodies(field, Some(MEMBER)) {
-            found.extend(named.with(field, &open, &layout.close, Some(body.typed())));
+            found.extend(named.with(field, &open, &close, Some(body.typed())));
         }
         return found;
     }
@@ -176,7 +180,7 @@ fn inline(field: &Object, tag: &str, parses: bool) -> BodyParser {
     if let Some(parser) = known.or(parses.then(|| json_values(false))) {
         arguments.insert("value_parser", parser);
     }
-    BodyParser { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
+    BodyParser { content: TAGGED.into(), arguments: Some(Value::Object(arguments)) }
 }
 
 /// A value parser that reads JSON, with strings in single quotes if requested, and keeps other text.
@@ -300,20 +304,24 @@ impl Layout {
                 let tag = known_tag.map_or_else(|| tag.clone(), |known| format!("{tag}|{known}"));
                 vec![inline(field, &tag, false)]
             }
-            Form::Keywords { quoted, bare, .. } => {
+            Form::Keywords { json, quoted, bare, .. } => {
                 let orders = |tag: &str| match known_tag {
                     Some(known) => vec![format!("{tag}|{known}"), format!("{known}|{tag}")],
                     None => vec![tag.to_owned()],
                 };
-                let typed = orders(quoted).into_iter().map(|tag| {
-                    let mut typed = inline(field, &tag, false);
+                let typed = |tag: &str, has_single_quotes: bool| {
+                    let mut typed = inline(field, tag, false);
                     if let Some(Value::Object(arguments)) = &mut typed.arguments {
-                        arguments.insert("value_parser", json_values(true));
+                        arguments.insert("value_parser", json_values(has_single_quotes));
                     }
                     typed
-                });
+                };
+                let quoted = orders(quoted).into_iter().map(|tag| typed(&tag, true));
+                // Next to members of JSON, whose texts may hold single quotes.
+                let json = orders(json).into_iter().filter(|_| known_tag == Some(MEMBER));
+                let json = json.map(|tag| typed(&tag, false));
                 let bare = orders(bare).into_iter().map(|tag| inline(field, &tag, false));
-                typed.chain(bare).collect()
+                quoted.chain(json).chain(bare).collect()
             }
             _ => Vec::new(),
         }
@@ -341,7 +349,7 @@ impl Layout {
                 Some(format!("{open}{name}{between}(?=\\s*(?:{first}{close}))"))
             }
             Form::Keywords { bracket, sign, .. } => {
-                let end = close.split_once("(?:").map_or(close.as_str(), |(end, _)| end);
+                let end = close.split_once("(?").map_or(close.as_str(), |(end, _)| end);
                 Some(format!("{open}{name}\\s*{bracket}(?=\\s*(?:[\\w.-]+\\s*{sign}|{end}))"))
             }
         }

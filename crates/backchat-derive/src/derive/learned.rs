@@ -1,0 +1,166 @@
+//! The draft that also reads turns which the conversations of its proof show and it misreads: branches of the chat
+//! template, and conversations that fail. They teach it as samples with messages do.
+
+use super::proof::{Case, Part, Proof, message_of};
+use super::recorded::{self, Sample};
+use super::{Attempt, Job};
+use backchat_chat::{ended, spells};
+use backchat_core::json::{self, Value};
+use backchat_core::python;
+use backchat_parser::template::Template;
+
+/// How many turns are learned from.
+const MOST_TURNS: usize = 8;
+
+/// Tests a candidate on the misread turns and on the conversations of the proof.
+struct Trial<'a, 't> {
+    proof: &'a Proof<'t>,
+    turns: &'a [&'a Case],
+}
+
+impl recorded::Trial for Trial<'_, '_> {
+    fn explained(&self, template: &Template) -> Vec<bool> {
+        self.proof.reads(template, self.turns)
+    }
+
+    fn prove(&self, template: &Template) -> recorded::Proved {
+        let verdict = self.proof.judge(template);
+        let reads_calls = verdict.scope.proved.contains(&"calls");
+        recorded::Proved { cases: verdict.cases, failed: verdict.failed(), reads_calls }
+    }
+
+    fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str {
+        sample.prefix.as_deref().unwrap_or("")
+    }
+}
+
+impl Attempt {
+    /// The draft that also reads the turns of other branches, and conversations that it failed.
+    pub(super) fn with_branches(self, job: &Job<'_>) -> Self {
+        let proof = &job.proof;
+        let Ok(loaded) = Template::from_value(&self.draft) else { return self };
+        let unread = proof.unread_turns(&loaded.template, self.verdict.holds());
+        let turns: Vec<&Case> = shortest_of_each(&unread);
+        if turns.is_empty() || ended().is_some() {
+            return self;
+        }
+        let tools = proof.branches().tools();
+        let sample = |case: &&Case| {
+            let message = message_of(&case.expected, super::reasoning_field(&loaded.template));
+            Sample::new(case.name.clone(), case.text.clone())
+                .prefix(case.prefix.clone())
+                .message(message)
+                .tools(tools.clone())
+        };
+        let samples: Vec<Sample> = turns.iter().map(sample).collect();
+        let (learned, _) = recorded::learn(&self.draft, &samples, &Trial { proof, turns: &turns });
+        let learned = learned.and_then(|learned| without_values(&self.draft, learned, &turns, proof));
+        let Some(attempt) = learned.and_then(|template| self.rewritten(template, job)) else { return self };
+        let is_better = attempt.verdict.failed() <= self.verdict.failed()
+            && attempt.explained.departures.len() <= self.explained.departures.len()
+            && (attempt.refusals.is_empty() || self.requested == 0 || !self.refusals.is_empty());
+        let Ok(reloaded) = Template::from_value(&attempt.draft) else { return self };
+        let fewer = proof.unread_turns(&reloaded.template, attempt.verdict.holds()).len() < unread.len();
+        if is_better && fewer { Self { lessons: self.lessons, ..attempt } } else { self }
+    }
+}
+
+/// A learned template in which no value of a setting stands: numbers become any number. `None` if another value stands in
+/// it, which the conversations chose and the chat template does not.
+fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<'_>) -> Option<Value> {
+    let (before, mut text) = (draft.to_string(), learned.to_string());
+    let template = proof.prober.template();
+    for value in turns.iter().flat_map(|case| case.setting.values()) {
+        let spelled = value.as_str().map_or_else(|| python::spelling(value), str::to_owned);
+        let is_known = spelled.is_empty() || before.contains(&spelled) || spells(template, &spelled);
+        if is_known || !text.contains(&spelled) {
+            continue;
+        }
+        value.as_u64()?;
+        text = with_any_number(&text, &spelled);
+    }
+    json::read(&text).ok()
+}
+
+/// A text of JSON in which a number between other signs is any number, in the dialect of patterns.
+fn with_any_number(text: &str, number: &str) -> String {
+    let mut made = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(number) {
+        let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+        let stands_alone = !is_digit(before.chars().next_back()) && !is_digit(after.chars().next());
+        made.push_str(before);
+        made.push_str(if stands_alone { "\\\\d+" } else { number });
+        rest = after;
+    }
+    made.push_str(rest);
+    made
+}
+
+/// The shortest turns, two of each kind and setting.
+fn shortest_of_each(unread: &[(Part, Case)]) -> Vec<&Case> {
+    let mut sorted: Vec<&(Part, Case)> = unread.iter().collect();
+    sorted.sort_by_key(|(_, case)| case.text.len());
+    let mut kinds: Vec<(Part, &json::Object, bool, bool, usize)> = Vec::new();
+    let mut chosen = Vec::new();
+    for (part, case) in sorted {
+        let expected = &case.expected;
+        let kind = (
+            *part,
+            &case.setting,
+            expected.content.is_some(),
+            expected.reasoning.is_some(),
+            expected.calls.len().min(2),
+        );
+        if kinds.iter().filter(|known| **known == kind).count() < 2 {
+            kinds.push(kind);
+            chosen.push(case);
+        }
+    }
+    chosen.truncate(MOST_TURNS);
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::CHAT;
+    use crate::derive::{Options, Status, derive};
+
+    /// The status of a derivation, its losses, and the text of its draft.
+    fn derived(chat_template: &str) -> (Status, Vec<String>, String) {
+        let derivation = derive(chat_template, &Options::default());
+        let losses = derivation.verdict.losses.iter().map(|loss| loss.message.clone()).collect();
+        (derivation.status, losses, derivation.response_template.map(|draft| draft.to_string()).unwrap_or_default())
+    }
+
+    #[test]
+    fn marks_that_a_setting_chooses_are_read_under_each_value() {
+        let thought = "{{ {'low': '<hunch>', 'high': '<study>'}[effort | default('low')] }}{{ m.reasoning_content }}";
+        let (status, losses, draft) = derived(&CHAT.replace("<weigh>{{ m.reasoning_content }}", thought));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(draft.contains("<hunch>") && draft.contains("<study>"), "{draft}");
+    }
+
+    #[test]
+    fn a_mark_that_only_some_answers_have_is_read() {
+        let asks = "{{ m.content }}{{ '<ask>' if m.content.endswith('?') }}";
+        let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", asks));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(draft.contains("<ask>"), "{draft}");
+    }
+
+    #[test]
+    fn what_no_draft_reads_is_a_named_loss() {
+        let cut = CHAT.replace("{{ m.content }}", "{{ m.content[:400] }}");
+        let (status, losses, draft) = derived(&cut);
+        let is_named = losses.iter().any(|loss| loss.contains("Word by word it goes on"));
+        assert!(status == Status::Proved && is_named, "{losses:?} {draft}");
+    }
+
+    #[test]
+    fn numbers_of_a_setting_become_any_number() {
+        let text = r#"{"open_pattern": "<level=3>|<x13>|<level=3 b>"}"#;
+        assert_eq!(with_any_number(text, "3"), r#"{"open_pattern": "<level=\\d+>|<x13>|<level=\\d+ b>"}"#);
+    }
+}
