@@ -1,7 +1,11 @@
 //! Regular text as deterministic automata over code points, so that constraints on the same text are an intersection.
 
+pub(crate) mod char_class;
+pub(crate) mod format;
 mod minimize;
 mod nfa;
+pub(crate) mod number;
+pub(crate) mod regex;
 
 use hashbrown::HashMap;
 

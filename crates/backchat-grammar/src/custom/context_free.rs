@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Spell;
 use super::lark_syntax::{Expr, Source};
+use super::{Spell, Unsupported};
 use crate::automaton::{Automaton, Edge, LAST};
 use crate::rules::{Node, Rules};
 use backchat_parser::pattern::Regular;
@@ -30,7 +30,7 @@ const MOST_PARTS: usize = 100_000;
 /// How deep rules may be inlined.
 const MOST_OPEN: usize = 30;
 
-type Result<T> = std::result::Result<T, String>;
+type Result<T> = std::result::Result<T, Unsupported>;
 
 /// The rule of the cycle that an alternative begins with, if any, and the rest.
 type Way = (Option<usize>, Vec<Expr>);
@@ -49,7 +49,7 @@ impl ContextFree {
         };
         let mut this = Self { rules, start, terminals, ignored, empty: BTreeSet::new(), overlaps: false };
         if !this.rules_where(Self::ends).contains(&start) {
-            return Err("accepts no text: its rules never end".to_owned());
+            return Err("accepts no text: its rules never end".into());
         }
         this.empty = this.rules_where(Self::is_empty_with);
         this.overlaps = this.find_overlaps();
@@ -348,13 +348,13 @@ impl ContextFree {
                 let own = self.terminals.get(at).zip(some);
                 let own = own.and_then(|((regular, own), some)| Some((regular.clone(), own.both(&some)?)));
                 // The regular expression still includes the empty text, but is not used after this.
-                let Some(own) = own else { return Err("has a terminal with too many states".to_owned()) };
+                let Some(own) = own else { return Err("has a terminal with too many states".into()) };
                 self.terminals.push(own);
                 Expr::Terminal(self.terminals.len() - 1)
             }
             Expr::Rule(rule) => {
                 let name = self.rules.get(rule).map_or("", |(name, _)| name);
-                return Err(format!("repeats the rule `{name}`, which may be empty: this is not supported"));
+                return Err(format!("repeats the rule `{name}`, which may be empty: this is not supported").into());
             }
             Expr::Choice(items) => {
                 let items = items.into_iter().map(|item| self.not_empty(item));
@@ -381,7 +381,7 @@ impl ContextFree {
         }
         match self.cycles().is_empty() {
             true => Ok(()),
-            false => Err("has left recursion after a part that may be empty: this is not supported".to_owned()),
+            false => Err("has left recursion after a part that may be empty: this is not supported".into()),
         }
     }
 
@@ -506,7 +506,7 @@ impl ContextFree {
             Expr::Sequence(items) => {
                 let Some((first, rest)) = items.split_first() else { return Ok(vec![(None, Vec::new())]) };
                 if !touches(first) {
-                    return Err("has left recursion after a part that may be empty: this is not supported".to_owned());
+                    return Err("has left recursion after a part that may be empty: this is not supported".into());
                 }
                 let mut all = Vec::new();
                 for (head, mut own) in self.ways(first, cycle, left)? {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{common, regex};
+use super::{Unsupported, common, regex};
 use backchat_parser::pattern::Regular;
 
 /// One part of a rule.
@@ -31,7 +31,7 @@ const MOST_DEPTH: usize = 30;
 const MOST_TOKENS: usize = 20_000;
 const MOST_RULES: usize = 2_000;
 
-type Result<T> = std::result::Result<T, String>;
+type Result<T> = std::result::Result<T, Unsupported>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
@@ -51,8 +51,8 @@ enum Token {
 struct At(usize, usize);
 
 impl At {
-    fn wrong(self, message: &str) -> String {
-        format!("is not supported at line {}, column {}: {message}", self.0, self.1)
+    fn wrong(self, message: &str) -> Unsupported {
+        format!("is not supported at line {}, column {}: {message}", self.0, self.1).into()
     }
 }
 
@@ -106,9 +106,9 @@ fn resolved(definitions: &[(String, Raw)], ignored: &[Raw]) -> Result<Source> {
         }
     }
     if definitions.len() > MOST_RULES {
-        return Err(format!("has more than {MOST_RULES} rules and terminals"));
+        return Err(format!("has more than {MOST_RULES} rules and terminals").into());
     }
-    let Some(start) = resolver.rules.get("start").copied() else { return Err("has no rule `start`".to_owned()) };
+    let Some(start) = resolver.rules.get("start").copied() else { return Err("has no rule `start`".into()) };
     let mut rules = Vec::new();
     for (name, body) in definitions.iter().filter(|(name, ..)| !is_terminal(name)) {
         rules.push((name.clone(), resolver.rule(body)?));
@@ -402,50 +402,14 @@ fn tokens(text: &str) -> Result<Vec<(Token, At)>> {
         let mut at = 0;
         while let Some(c) = chars.get(at).copied() {
             let place = At(number + 1, at + 1);
-            let next = chars.get(at + 1).copied();
-            let word = |from: usize| -> String {
-                chars.iter().skip(from).take_while(|c| c.is_alphanumeric() || **c == '_').collect()
-            };
             if c.is_whitespace() {
                 at += 1;
                 continue;
             }
-            if c == '#' || c == '/' && next == Some('/') {
+            if c == '#' || c == '/' && chars.get(at + 1) == Some(&'/') {
                 break;
             }
-            let (token, length) = match c {
-                '%' => {
-                    let name = word(at + 1);
-                    let length = 1 + name.chars().count();
-                    (Token::Directive(name), length)
-                }
-                '"' => {
-                    let (text, length) = quoted(&chars, at)
-                        .ok_or_else(|| place.wrong("this text is not closed, or has an unknown escape"))?;
-                    let folded = chars.get(at + length) == Some(&'i');
-                    (Token::Text(text, folded), length + usize::from(folded))
-                }
-                '/' => {
-                    let (source, length) =
-                        up_to(&chars, at, '/').ok_or_else(|| place.wrong("this regular expression is not closed"))?;
-                    let flags: String = chars.iter().skip(at + length).take_while(|c| c.is_ascii_lowercase()).collect();
-                    let all = length + flags.len();
-                    (Token::Regex(source, flags), all)
-                }
-                '.' if next == Some('.') => (Token::DotDot, 2),
-                '-' if next == Some('>') => (Token::Arrow, 2),
-                c if c.is_ascii_digit() => {
-                    let digits: String = chars.iter().skip(at).take_while(|c| c.is_ascii_digit()).collect();
-                    let value = digits.parse().map_err(|_| place.wrong("this number is too large"))?;
-                    (Token::Number(value), digits.len())
-                }
-                c if c.is_alphabetic() || c == '_' => {
-                    let name = word(at);
-                    let length = name.chars().count();
-                    (Token::Name(name), length)
-                }
-                c => (Token::Sign(c), 1),
-            };
+            let (token, length) = token(&chars, at, c).map_err(|message| place.wrong(message))?;
             found.push((token, place));
             at += length;
             if found.len() > MOST_TOKENS {
@@ -455,6 +419,44 @@ fn tokens(text: &str) -> Result<Vec<(Token, At)>> {
         found.push((Token::Newline, At(number + 1, chars.len() + 1)));
     }
     Ok(found)
+}
+
+/// The token that begins with a character of a line, and the number of its characters.
+fn token(chars: &[char], at: usize, first: char) -> std::result::Result<(Token, usize), &'static str> {
+    let word =
+        |from: usize| -> String { chars.iter().skip(from).take_while(|c| c.is_alphanumeric() || **c == '_').collect() };
+    let next = chars.get(at + 1).copied();
+    Ok(match first {
+        '%' => {
+            let name = word(at + 1);
+            let length = 1 + name.chars().count();
+            (Token::Directive(name), length)
+        }
+        '"' => {
+            let (text, length) = quoted(chars, at).ok_or("this text is not closed, or has an unknown escape")?;
+            let folded = chars.get(at + length) == Some(&'i');
+            (Token::Text(text, folded), length + usize::from(folded))
+        }
+        '/' => {
+            let (source, length) = up_to(chars, at, '/').ok_or("this regular expression is not closed")?;
+            let flags: String = chars.iter().skip(at + length).take_while(|c| c.is_ascii_lowercase()).collect();
+            let all = length + flags.len();
+            (Token::Regex(source, flags), all)
+        }
+        '.' if next == Some('.') => (Token::DotDot, 2),
+        '-' if next == Some('>') => (Token::Arrow, 2),
+        c if c.is_ascii_digit() => {
+            let digits: String = chars.iter().skip(at).take_while(|c| c.is_ascii_digit()).collect();
+            let value = digits.parse().map_err(|_| "this number is too large")?;
+            (Token::Number(value), digits.len())
+        }
+        c if c.is_alphabetic() || c == '_' => {
+            let name = word(at);
+            let length = name.chars().count();
+            (Token::Name(name), length)
+        }
+        c => (Token::Sign(c), 1),
+    })
 }
 
 /// A quoted text, unescaped, and the number of its characters in the source.

@@ -5,9 +5,11 @@ mod context_free;
 mod lark_syntax;
 mod regex;
 
-use super::automaton::Automaton;
-use super::notes::{Effect, Note};
-use super::rules::{Node, Rules};
+use std::fmt;
+
+use crate::automaton::Automaton;
+use crate::notes::{Effect, Note};
+use crate::rules::{Node, Rules};
 use backchat_core::json::Value;
 pub(crate) use context_free::ContextFree;
 
@@ -18,6 +20,28 @@ pub(crate) enum Input {
     Regular(Automaton),
     /// A recursive language.
     ContextFree(ContextFree),
+}
+
+/// Why a grammar cannot be used: the rest of a sentence about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unsupported(String);
+
+impl From<String> for Unsupported {
+    fn from(message: String) -> Self {
+        Self(message)
+    }
+}
+
+impl From<&str> for Unsupported {
+    fn from(message: &str) -> Self {
+        Self(message.to_owned())
+    }
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
 }
 
 /// Writes one terminal in the wire's spelling; `None` if that needs too many states.
@@ -34,31 +58,31 @@ const MOST_JOINED: usize = 100;
 /// # Errors
 ///
 /// A description of the problem, with line and column if it is in the grammar.
-pub(crate) fn read(format: Option<&Value>, notes: &mut Vec<Note>) -> Result<Option<Input>, String> {
+pub(crate) fn read(format: Option<&Value>, notes: &mut Vec<Note>) -> Result<Option<Input>, Unsupported> {
     let Some(format) = format.filter(|format| !format.is_null()) else { return Ok(None) };
     match format.get("type").and_then(Value::as_str) {
         Some("text") => return Ok(None),
         Some("grammar") => {}
-        Some(other) => return Err(format!("`format` is of the type `{other}`, not `text` or `grammar`")),
-        None => return Err("`format` has no `type`".to_owned()),
+        Some(other) => return Err(format!("`format` is of the type `{other}`, not `text` or `grammar`").into()),
+        None => return Err("`format` has no `type`".into()),
     }
     // OpenAI's two interfaces nest differently.
     let own = format.get("grammar").unwrap_or(format);
     let Some(definition) = own.get("definition").and_then(Value::as_str) else {
-        return Err("the grammar has no `definition`".to_owned());
+        return Err("the grammar has no `definition`".into());
     };
     if definition.len() > MOST_BYTES {
-        return Err(format!("the grammar has more than {MOST_BYTES} bytes"));
+        return Err(format!("the grammar has more than {MOST_BYTES} bytes").into());
     }
     let input = match own.get("syntax").and_then(Value::as_str) {
         Some("regex") => {
-            let problem = |problem: &str| format!("the regular expression {problem}");
-            let regular = regex::read(definition, "", true).map_err(|why| problem(&why))?;
+            let problem = |problem: &str| Unsupported(format!("the regular expression {problem}"));
+            let regular = regex::read(definition, "", true).map_err(|why| problem(&why.0))?;
             let made = Automaton::from_pattern(&regular);
             Input::Regular(made.ok_or_else(|| problem("needs too many states: make it smaller"))?)
         }
         Some("lark") => {
-            let problem = |problem: String| format!("the Lark grammar {problem}");
+            let problem = |Unsupported(problem)| Unsupported(format!("the Lark grammar {problem}"));
             let grammar = ContextFree::new(lark_syntax::read(definition).map_err(problem)?).map_err(problem)?;
             if grammar.overlaps {
                 let message = "terminals overlap: the grammar is read over characters, where a lexer would take the longest terminal";
@@ -69,11 +93,11 @@ pub(crate) fn read(format: Option<&Value>, notes: &mut Vec<Note>) -> Result<Opti
                 None => Input::ContextFree(grammar),
             }
         }
-        Some(other) => return Err(format!("the grammar's syntax is `{other}`, not `regex` or `lark`")),
-        None => return Err("the grammar has no `syntax`".to_owned()),
+        Some(other) => return Err(format!("the grammar's syntax is `{other}`, not `regex` or `lark`").into()),
+        None => return Err("the grammar has no `syntax`".into()),
     };
     match &input {
-        Input::Regular(made) if made.is_empty() => Err("the grammar accepts no text".to_owned()),
+        Input::Regular(made) if made.is_empty() => Err("the grammar accepts no text".into()),
         _ => Ok(Some(input)),
     }
 }

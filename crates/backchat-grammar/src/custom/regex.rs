@@ -3,10 +3,11 @@
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
+use super::Unsupported;
 use backchat_parser::pattern::Regular;
 
 /// The texts that an expression with flags (`i`, `s`, `x`) matches; `anchored` allows anchors at its ends.
-pub(super) fn read(source: &str, flags: &str, anchored: bool) -> Result<Regular, String> {
+pub(super) fn read(source: &str, flags: &str, anchored: bool) -> Result<Regular, Unsupported> {
     let mut builder = ParserBuilder::new();
     builder.nest_limit(100);
     for flag in flags.chars() {
@@ -14,7 +15,7 @@ pub(super) fn read(source: &str, flags: &str, anchored: bool) -> Result<Regular,
             'i' => drop(builder.case_insensitive(true)),
             's' => drop(builder.dot_matches_new_line(true)),
             'x' => drop(builder.ignore_whitespace(true)),
-            other => return Err(format!("has the unknown flag `{other}`")),
+            other => return Err(format!("has the unknown flag `{other}`").into()),
         }
     }
     let parsed = builder.build().parse(source).map_err(|error| {
@@ -29,7 +30,7 @@ pub(super) fn read(source: &str, flags: &str, anchored: bool) -> Result<Regular,
 }
 
 /// A part of the expression; `start` and `end` say whether it reaches the edges of the text.
-fn regular(part: &Hir, start: bool, end: bool) -> Result<Regular, String> {
+fn regular(part: &Hir, start: bool, end: bool) -> Result<Regular, Unsupported> {
     Ok(match part.kind() {
         HirKind::Empty => Regular::Empty,
         HirKind::Literal(literal) => {
@@ -46,7 +47,7 @@ fn regular(part: &Hir, start: bool, end: bool) -> Result<Regular, String> {
         HirKind::Look(Look::Start) if start => Regular::Empty,
         HirKind::Look(Look::End) if end => Regular::Empty,
         HirKind::Look(_) => {
-            return Err("has an anchor or a boundary inside: `^` and `$` are allowed at its ends".to_owned());
+            return Err("has an anchor or a boundary inside: `^` and `$` are allowed at its ends".into());
         }
         HirKind::Repetition(repeat) => regular(&repeat.sub, false, false)?.repeat(repeat.min, repeat.max),
         HirKind::Capture(capture) => regular(&capture.sub, start, end)?,

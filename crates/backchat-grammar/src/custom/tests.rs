@@ -1,10 +1,10 @@
 //! Tests what the grammars of custom tools accept, with the recognizer.
 
 use super::*;
-use crate::machine::Machine;
+use crate::rules::Machine;
 use backchat_core::json;
 
-fn read_as(syntax: &str, definition: &str) -> Result<(Option<Input>, Vec<Note>), String> {
+fn read_as(syntax: &str, definition: &str) -> Result<(Option<Input>, Vec<Note>), Unsupported> {
     let grammar = Value::from([("syntax", syntax.into()), ("definition", definition.into())]);
     let format = Value::from([("type", "grammar".into()), ("grammar", grammar)]);
     let mut notes = Vec::new();
@@ -118,7 +118,7 @@ fn unsupported_features_are_refused_by_name_and_position() {
         ("abnf", "x", "syntax is `abnf`"),
     ] {
         let refused = read_as(syntax, definition).unwrap_err();
-        assert!(refused.contains(problem), "{definition}: {refused}");
+        assert!(refused.to_string().contains(problem), "{definition}: {refused}");
     }
 }
 

@@ -6,8 +6,8 @@ use backchat_core::push_new;
 use super::listed::Listed;
 use super::shape::{Schema, Shape, escaped, types};
 use super::{Problem, SchemaReader};
+use crate::automaton::number::Decimal;
 use crate::notes::Effect;
-use crate::number::Decimal;
 
 fn named(name: &str) -> Option<u8> {
     Some(match name {
@@ -48,6 +48,21 @@ fn members(value: &Value, keyword: &str, path: &str) -> impl Iterator<Item = (St
         .map(move |(name, value)| (name.to_owned(), Schema::new(value, format!("{path}/{keyword}/{}", escaped(name)))))
 }
 
+/// Adds a member, which must satisfy every schema that names it.
+fn keep_property(shape: &mut Shape, (name, own): (String, Schema)) {
+    match shape.properties.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, known)) => *known = known.clone().and(&own),
+        None => shape.properties.push((name, own)),
+    }
+}
+
+/// Adds the names of `required`.
+fn require(shape: &mut Shape, names: &Value) {
+    for name in names.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str) {
+        push_new(&mut shape.required, name.to_owned());
+    }
+}
+
 impl SchemaReader<'_> {
     /// Applies a schema to a shape.
     pub(super) fn apply(&mut self, shape: &mut Shape, value: &Value, path: &str) -> Result<(), Problem> {
@@ -63,6 +78,7 @@ impl SchemaReader<'_> {
         for (keyword, value) in entries {
             let own = || Schema::new(value, format!("{path}/{keyword}"));
             let number = value.as_u64();
+            shape.names_members |= matches!(keyword, "properties" | "patternProperties");
             match keyword {
                 // Both are read together, after the other keywords.
                 "type" | "nullable" => {}
@@ -76,26 +92,11 @@ impl SchemaReader<'_> {
                 "maxLength" => shape.length.at_most(number),
                 "pattern" => keep_text(&mut shape.patterns, text(value, keyword, path)?, path),
                 "format" => keep_text(&mut shape.formats, text(value, keyword, path)?, path),
-                "properties" => {
-                    shape.names_members = true;
-                    for (name, own) in members(value, keyword, path) {
-                        match shape.properties.iter_mut().find(|(known, _)| *known == name) {
-                            Some((_, known)) => *known = known.clone().and(&own),
-                            None => shape.properties.push((name, own)),
-                        }
-                    }
-                }
-                "patternProperties" => {
-                    shape.names_members = true;
-                    shape.pattern_properties.extend(members(value, keyword, path));
-                }
+                "properties" => members(value, keyword, path).for_each(|member| keep_property(shape, member)),
+                "patternProperties" => shape.pattern_properties.extend(members(value, keyword, path)),
                 "additionalProperties" => add(&mut shape.additional, own()),
                 "propertyNames" => shape.property_names.push(own()),
-                "required" => {
-                    for name in value.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str) {
-                        push_new(&mut shape.required, name.to_owned());
-                    }
-                }
+                "required" => require(shape, value),
                 "minProperties" => shape.member_count.at_least(number),
                 "maxProperties" => shape.member_count.at_most(number),
                 "minItems" => shape.item_count.at_least(number),
@@ -112,15 +113,7 @@ impl SchemaReader<'_> {
                     }
                 }
                 "anyOf" => shape.choices.push(schemas(value, keyword, path)),
-                "oneOf" => {
-                    let branches = schemas(value, keyword, path);
-                    if !self.are_apart(&branches) {
-                        let message =
-                            "branches that overlap are read as `anyOf`: a grammar cannot exclude that two match";
-                        self.note(Effect::Looser, path, keyword, message);
-                    }
-                    shape.choices.push(branches);
-                }
+                "oneOf" => self.one_of(shape, schemas(value, keyword, path), path),
                 "not" => self.negated(shape, value, path),
                 "$ref" => self.reference(shape, text(value, keyword, path)?, path)?,
                 other => self.ignored(other, path),
@@ -128,6 +121,15 @@ impl SchemaReader<'_> {
         }
         self.types(shape, entries, path);
         Ok(())
+    }
+
+    /// `oneOf`: exactly one branch must match, which a grammar cannot say.
+    fn one_of(&mut self, shape: &mut Shape, branches: Vec<Schema>, path: &str) {
+        if !self.are_apart(&branches) {
+            let message = "branches that overlap are read as `anyOf`: a grammar cannot exclude that two match";
+            self.note(Effect::Looser, path, "oneOf", message);
+        }
+        shape.choices.push(branches);
     }
 
     /// `type`, and `nullable` next to it.

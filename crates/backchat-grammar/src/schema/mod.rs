@@ -8,12 +8,11 @@ mod write;
 
 use std::collections::HashMap;
 
-use super::automaton::Automaton;
-use super::custom::Input;
-use super::native;
-use super::notes::{Effect, Note};
-use super::rules::{Node, Rules};
-use super::style::Style;
+use crate::automaton::Automaton;
+use crate::custom::Input;
+use crate::notes::{Effect, Note};
+use crate::rules::{Node, Rules};
+use crate::value::{Style, native};
 use backchat_core::json::Value;
 use backchat_core::push_new;
 
@@ -68,6 +67,8 @@ pub(crate) struct SchemaReader<'r> {
     pub open: bool,
     /// The input, if the tool is a custom one.
     pub input: Option<&'r Input>,
+    /// Whether whole numbers must be such that a double holds them exactly.
+    pub exact_integers: bool,
     pub notes: Vec<Note>,
     /// The rules of schemas already written or being written, by their places and style.
     known: HashMap<(String, Style), RuleState>,
@@ -101,6 +102,7 @@ impl<'r> SchemaReader<'r> {
             free_texts,
             open,
             input: None,
+            exact_integers: false,
             notes: Vec::new(),
             known: HashMap::new(),
             depth: 0,

@@ -1,7 +1,7 @@
 //! One JSON Schema with everything that applies to the same value merged: types, bounds, patterns, members.
 
+use crate::automaton::number::Bounds;
 use crate::notes::Effect;
-use crate::number::Bounds;
 use backchat_core::json::Value;
 
 use super::SchemaReader;

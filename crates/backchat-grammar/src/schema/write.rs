@@ -1,20 +1,18 @@
 //! Writes the rules of a value of each type.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::listed::Listed;
 use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
 use super::shape::{Count, Schema, Shape, escaped, type_of, types};
 use super::{Problem, SchemaReader};
-use crate::automaton::{Automaton, LAST, MOST_STATES};
+use crate::automaton::number::{ANY_NUMBER, ANY_WHOLE, EXACT};
+use crate::automaton::{Automaton, LAST, MOST_STATES, format};
 use crate::custom::Input;
-use crate::format;
-use crate::native;
 use crate::notes::Effect;
-use crate::number::{ANY_NUMBER, ANY_WHOLE};
-use crate::rules::Node;
-use crate::spelling::Strings;
-use crate::style::Style;
+use crate::rules::{Node, Strings};
+use crate::value::{Style, native};
 use backchat_core::json::Value;
 use backchat_parser::pattern::{Regular, of_schema};
 
@@ -218,6 +216,7 @@ impl SchemaReader<'_> {
     fn number(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
         let is_whole = shape.types & types::FRACTION == 0;
         let is_fraction = shape.types & types::WHOLE == 0;
+        let too_large = || Problem::too_large(&shape.path, "these bounds need too many states");
         let not: Vec<&str> = shape
             .not_values
             .iter()
@@ -225,18 +224,22 @@ impl SchemaReader<'_> {
             .collect();
         if shape.bounds.is_free() && not.is_empty() && !is_fraction {
             let (name, number) = if is_whole { ("integer", &*ANY_WHOLE) } else { ("number", &*ANY_NUMBER) };
-            return Ok(self.rules.text(name, number.clone()));
+            let number = if self.exact_integers { number.both(&EXACT).ok_or_else(too_large)? } else { number.clone() };
+            return Ok(self.rules.text(name, number));
         }
         if shape.bounds.multiple.is_some() && !is_whole {
             let message = "multiples are enforced for whole numbers only";
             self.note(Effect::Looser, &shape.path, "multipleOf", message);
         }
-        let too_large = || Problem::too_large(&shape.path, "these bounds need too many states");
         let (mut up, mut down) = shape.bounds.automata(is_whole).ok_or_else(too_large)?;
         if is_fraction {
             let whole = ANY_WHOLE.complement();
             up = up.both(&whole).ok_or_else(too_large)?;
             down = down.both(&whole).ok_or_else(too_large)?;
+        }
+        if self.exact_integers {
+            up = up.both(&EXACT).ok_or_else(too_large)?;
+            down = down.both(&EXACT).ok_or_else(too_large)?;
         }
         if !not.is_empty() {
             let negative = not.iter().filter_map(|number| number.strip_prefix('-'));
@@ -370,7 +373,8 @@ impl SchemaReader<'_> {
         }
         let name = if *keys == Automaton::anything() { "any-key" } else { name };
         let key = if style.bare_keys {
-            bare_keys(keys).and_then(|keys| style.text(self.rules, &format!("{name}-key"), &keys, self.free_texts))
+            bare_keys(keys, true)
+                .and_then(|keys| style.text(self.rules, &format!("{name}-key"), &keys, self.free_texts))
         } else {
             style.string(self.rules, &format!("{name}-key"), keys, self.free_texts)
         };
@@ -482,19 +486,32 @@ fn unquoted(node: &Node, style: &Style) -> Option<Node> {
     (items.first() == Some(&open) && items.last() == Some(&close)).then(|| Node::sequence(inner.iter().cloned()))
 }
 
+/// Why a text is not a pattern.
+struct NotAPattern {
+    why: String,
+}
+
+impl fmt::Display for NotAPattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "is not a regular expression: {}", self.why)
+    }
+}
+
 /// The texts of a pattern; `None` if it is not regular, or too large.
-fn texts_of(pattern: &str) -> Result<Option<Automaton>, String> {
+fn texts_of(pattern: &str) -> Result<Option<Automaton>, NotAPattern> {
     match of_schema(pattern) {
         Ok(regular) => Ok(regular.and_then(|regular| Automaton::from_pattern(&regular))),
         Err(error) if error.is_unsupported => Ok(None),
-        Err(error) => Err(format!("is not a regular expression: {}", error.message)),
+        Err(error) => Err(NotAPattern { why: error.message.to_string() }),
     }
 }
 
 /// The keys that can be written without quotes.
-pub(crate) fn bare_keys(keys: &Automaton) -> Option<Automaton> {
-    let word = Regular::class(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]).repeat(1, None);
-    Automaton::from_pattern(&word)?.both(keys)
+pub(crate) fn bare_keys(keys: &Automaton, with_digit_first: bool) -> Option<Automaton> {
+    let letters = [('A', 'Z'), ('_', '_'), ('a', 'z')];
+    let first = if with_digit_first { [&[('0', '9')], &letters[..]].concat() } else { letters.to_vec() };
+    let rest = Regular::class(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]).repeat(0, None);
+    Automaton::from_pattern(&Regular::Concat(vec![Regular::class(&first), rest]))?.both(keys)
 }
 
 impl Style {

@@ -1,0 +1,166 @@
+//! Writes the call of a tool: its arguments follow its schema, in the syntax of the wire.
+
+use super::SchemaContext;
+use super::paired::PairedArguments;
+use super::paired_value::{ONLY_JSON, PairedValues};
+use crate::automaton::Automaton;
+use crate::markers::{FreeTexts, Model};
+use crate::notes::{Effect, Note};
+use crate::reader::NamedIds;
+use crate::request::Tool;
+use crate::rules::{Node, Rules, Strings};
+use crate::schema::{Order, Problem, Schema, SchemaReader, types};
+use crate::value::{Space, Style, native, unquoted_json};
+use backchat_derive::wire::structure::{Arguments, CallPart, Calls, Encoding};
+use backchat_derive::wire::written::Written;
+use backchat_parser::pattern::Regular;
+
+/// Writes the calls of a wire for the tools of one request.
+pub(crate) struct CallWriter<'r> {
+    calls: &'r Calls,
+    written: &'r Written,
+    free_texts: &'r FreeTexts,
+    reading: SchemaContext<'r>,
+    /// `None` if ids hold no names, or the response template does not show how.
+    named_ids: Option<NamedIds>,
+}
+
+impl<'r> CallWriter<'r> {
+    pub fn new(model: &'r Model, calls: &'r Calls, reading: SchemaContext<'r>) -> Self {
+        let named_ids = NamedIds::find(&model.template, calls);
+        Self { calls, written: model.written(), free_texts: &model.free_texts, reading, named_ids }
+    }
+
+    /// Adds the rule of a call to a tool.
+    pub fn call(&self, rules: &mut Rules, tool: &Tool, notes: &mut Vec<Note>) -> Result<Node, Problem> {
+        let Self { calls, free_texts, .. } = self;
+        // In a value without quotes, the marker that ends the value ends it even inside a JSON string.
+        let text = match &calls.body.arguments {
+            Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare => &free_texts.bare,
+            _ => &free_texts.nested,
+        };
+        let reading = SchemaContext { open: self.reading.open || tool.is_open, ..self.reading };
+        let mut reader = SchemaReader::new(rules, &tool.parameters, &tool.name, text, reading.open);
+        reader.input = tool.input.as_ref();
+        reader.exact_integers = self.reading.reads.is_call_list();
+        let arguments = self.arguments(&mut reader, tool, reading);
+        notes.append(&mut reader.notes);
+        let arguments = arguments?;
+        if arguments.is_never() {
+            return Err(Problem::at("", "nothing satisfies these parameters"));
+        }
+        let mut pieces = |pieces: &[CallPart]| -> Result<Vec<Node>, Problem> {
+            pieces.iter().map(|piece| self.piece(rules, piece, tool)).collect()
+        };
+        let (head, tail) = (pieces(&calls.body.head)?, pieces(&calls.body.tail)?);
+        let node = Node::sequence(head.into_iter().chain([arguments]).chain(tail));
+        if !free_texts.value.accepts(&tool.name) || tool.name.chars().any(char::is_control) {
+            let message = format!("the name {:?} contains a marker of this wire format", tool.name);
+            return Err(Problem::of_wire("", &message));
+        }
+        if !self.reading.reads.takes_name(&tool.name) {
+            let message = format!("the response template reads no function named {:?}", tool.name);
+            return Err(Problem::of_wire("", &message));
+        }
+        Ok(rules.add(&format!("call-{}", tool.name), node))
+    }
+
+    /// A piece of the call before or after its arguments.
+    fn piece(&self, rules: &mut Rules, piece: &CallPart, tool: &Tool) -> Result<Node, Problem> {
+        let in_json = self.calls.body.object.is_some();
+        Ok(match piece {
+            CallPart::Text(text) => Node::literal(text.as_str()),
+            CallPart::Name | CallPart::NameAgain if in_json => Node::literal(unquoted_json(&tool.name)),
+            CallPart::Name | CallPart::NameAgain => Node::literal(tool.name.as_str()),
+            CallPart::Id => {
+                let ids = &self.written.ids;
+                let id = Automaton::from_pattern(&Regular::class(&ids.alphabet).repeat(ids.least, ids.most));
+                let id = id.and_then(|id| id.both(&self.free_texts.value)).unwrap_or_else(Automaton::nothing);
+                rules.text("id", id)
+            }
+            CallPart::NamedId => {
+                let ids = self.named_ids.as_ref().and_then(|ids| ids.of(&tool.name));
+                let ids = ids.and_then(|ids| ids.both(&self.free_texts.value)).filter(|ids| !ids.is_empty());
+                let Some(ids) = ids else {
+                    let message = "the response template reads no id that holds this name";
+                    return Err(Problem::of_wire("", message));
+                };
+                rules.text(&format!("id-{}", tool.name), ids)
+            }
+            CallPart::Counter(_) => {
+                let digits = Automaton::from_pattern(&Regular::class(&[('0', '9')]).repeat(1, Some(6)));
+                rules.text("index", digits.unwrap_or_else(Automaton::nothing))
+            }
+        })
+    }
+
+    fn arguments<'s>(
+        &'s self,
+        reader: &mut SchemaReader<'s>,
+        tool: &Tool,
+        reading: SchemaContext<'s>,
+    ) -> Result<Node, Problem> {
+        let schema = Schema::new(&tool.parameters, String::new());
+        let mut shapes = reader.shapes(&schema)?;
+        shapes.retain(|shape| shape.types & types::OBJECT != 0);
+        if shapes.is_empty() {
+            return Err(Problem::at("", "no object satisfies these parameters"));
+        }
+        let style = match &self.calls.body.arguments {
+            Arguments::Json | Arguments::JsonText => Style::json(),
+            Arguments::Python => {
+                reader.note(Effect::Tighter, "", "properties", ONLY_JSON);
+                Style::single()
+            }
+            Arguments::Dialect { unquoted_keys, quotes } => dialect(*unquoted_keys, quotes.as_ref(), self.written),
+            Arguments::Pairs(pairs) => {
+                let mut nodes = Vec::new();
+                let values = PairedValues { pairs, written: self.written, free_texts: self.free_texts, reading };
+                let paired = PairedArguments { pairs, values, reading };
+                for shape in &shapes {
+                    nodes.push(paired.arguments(reader, shape)?);
+                }
+                return Ok(Node::choice(nodes));
+            }
+        };
+        let style = Style {
+            sorted: self.written.sorted || self.written.sorted_inside,
+            inside: self.calls.body.arguments == Arguments::JsonText,
+            ..style.with_space(reading.strict_space)
+        };
+        let mut nodes = Vec::new();
+        for shape in &shapes {
+            if style.bare_keys
+                && let Some(key) = shape.required.iter().find(|key| style.key(key).is_never())
+            {
+                let message = format!("this wire format writes keys without quotes and cannot write {key:?}");
+                return Err(Problem::of_wire("/required", &message));
+            }
+            nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
+        }
+        let says_all = tool.input.is_none() && reading.order == Order::Schema;
+        let native = says_all
+            .then(|| native::json_schema(&tool.parameters, &style, reading.open, reader.rules, reader.free_texts))
+            .flatten();
+        let node = reader.rules.add_native(&format!("{}-arguments", tool.name), Node::choice(nodes), native);
+        Ok(if style.inside { Node::sequence([Node::literal("\""), node, Node::literal("\"")]) } else { node })
+    }
+}
+
+fn dialect(unquoted: bool, quotes: Option<&(String, String)>, written: &Written) -> Style {
+    let sign = |text: &str| text.trim_matches(|c: char| c == '"' || c == '\'').to_owned();
+    let (colon, comma) = match &written.braced {
+        Some((_, gap, between)) => (sign(gap), sign(between)),
+        None => (":".to_owned(), ",".to_owned()),
+    };
+    Style {
+        name: "dialect",
+        strings: match quotes {
+            Some((open, close)) => Strings::Marked(open.clone(), close.clone()),
+            None => Strings::Json,
+        },
+        bare_keys: unquoted,
+        space: Space::Exact { colon, comma },
+        ..Style::json()
+    }
+}
