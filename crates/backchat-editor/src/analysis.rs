@@ -1,0 +1,207 @@
+//! What is known about a document: at once from its text, later from renders and proofs.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use backchat_chat::source::Source;
+use backchat_derive::derive::prove;
+
+use crate::chat_facts::{self, ChatFacts, Verdict};
+use crate::chat_text::ChatText;
+use crate::doctor_findings;
+use crate::document::{Document, Kind};
+use crate::finding::{Finding, Level};
+use crate::fixtures::{self, CaseResult};
+use crate::folder;
+use crate::response::{self, ResponseFacts};
+use crate::settings::{ProofMode, Settings};
+use crate::undefined;
+
+/// Larger files get only their syntax.
+pub const LARGEST: usize = 4 << 20;
+
+/// How many findings of a file are shown.
+const MOST: usize = 100;
+
+/// What renders and proofs say about one version of a document.
+#[derive(Clone, Debug, Default)]
+pub struct Analysis {
+    /// All findings, those of the text included.
+    pub findings: Vec<Finding>,
+    pub chat: Option<Arc<ChatFacts>>,
+    pub response: Option<Arc<ResponseFacts>>,
+    pub cases: Vec<CaseResult>,
+    pub verdict: Option<Verdict>,
+}
+
+/// What the text of a document alone says.
+pub fn at_once(document: &Document, texts: &[ChatText], settings: &Settings) -> Vec<Finding> {
+    let mut found: Vec<Finding> = texts.iter().flat_map(syntax).collect();
+    if document.text.len() <= LARGEST {
+        found.extend(texts.iter().flat_map(undefined::findings));
+        match document.kind() {
+            Kind::Json => found.extend(response::problems(document)),
+            Kind::Fixture => found.extend(fixtures::problems(document)),
+            _ => {}
+        }
+    }
+    presented(found, settings)
+}
+
+/// The errors of a template's text.
+fn syntax(text: &ChatText) -> Vec<Finding> {
+    let finding = |problem: &backchat_chat::SyntaxProblem| {
+        let span = text.span(&problem.span);
+        let finding = Finding::new(Level::Error, "template-failed", span.clone(), problem.message.clone());
+        match &problem.meant {
+            Some(meant) => {
+                let edits = vec![backchat_core::diagnostic::Edit { span, text: meant.clone() }];
+                finding.remedy(format!("Write `{meant}`"), edits, true)
+            }
+            None => finding,
+        }
+    };
+    text.reading.problems.iter().map(finding).collect()
+}
+
+/// Findings at the user's levels, in the order of the text, each once, and no more than are useful.
+fn presented(found: Vec<Finding>, settings: &Settings) -> Vec<Finding> {
+    let mut found: Vec<Finding> = found.into_iter().filter_map(|finding| settings.level(finding)).collect();
+    found.sort_by(|one, other| (one.span.start, &one.code).cmp(&(other.span.start, &other.code)));
+    found.dedup_by(|one, other| (&one.span, &one.code, &one.message) == (&other.span, &other.code, &other.message));
+    let more = found.len().saturating_sub(MOST);
+    if more > 0 {
+        found.truncate(MOST);
+        let place = found.last().map_or(0..0, |last| last.span.clone());
+        found.push(Finding::new(Level::Information, "more", place, format!("and {more} more findings in this file")));
+    }
+    found
+}
+
+/// What the prover remembers: chat templates that did not change are not derived again.
+#[derive(Default)]
+pub struct Memory {
+    chats: HashMap<PathBuf, (Source, String, Arc<ChatFacts>, Vec<Finding>)>,
+}
+
+impl Memory {
+    /// What renders of a chat template show, and the findings of doctor, which are places in its document.
+    fn chat(
+        &mut self,
+        path: &Path,
+        text: &ChatText,
+        source: &Source,
+        settings: &Settings,
+    ) -> (Arc<ChatFacts>, Vec<Finding>) {
+        let given = format!(
+            "{:?} {} {:?}",
+            settings.set,
+            settings.now,
+            settings.targets.iter().map(|target| target.name).collect::<Vec<_>>()
+        );
+        if let Some((known, options, facts, findings)) = self.chats.get(path)
+            && known == source
+            && *options == given
+        {
+            return (facts.clone(), findings.clone());
+        }
+        let mut facts = chat_facts::find(source, &text.source, &folder::options(source, settings));
+        let findings = doctor_findings::findings(text, source, settings, &mut facts);
+        let facts = Arc::new(facts);
+        if !is_interrupted() {
+            self.chats.insert(path.to_owned(), (source.clone(), given, facts.clone(), findings.clone()));
+        }
+        (facts, findings)
+    }
+}
+
+/// Whether the thread's work is no longer wanted, so that its results are incomplete.
+fn is_interrupted() -> bool {
+    backchat_chat::examine(backchat_chat::Budget::default(), || backchat_chat::ended().is_some())
+}
+
+/// Renders and proves a document.
+pub fn proved(document: &Document, settings: &Settings, memory: &mut Memory) -> Analysis {
+    let texts = ChatText::all(document);
+    let mut analysis = Analysis::default();
+    let mut found = texts.iter().flat_map(syntax).collect::<Vec<_>>();
+    if document.text.len() <= LARGEST {
+        found.extend(texts.iter().flat_map(undefined::findings));
+        let proves = settings.proof != ProofMode::Off;
+        for text in texts.iter().take(4).filter(|_| proves) {
+            found.extend(chat(document, text, settings, memory, &mut analysis));
+        }
+        match document.kind() {
+            Kind::Json => found.extend(of_response(document, &texts, settings, memory, &mut analysis)),
+            Kind::Fixture => {
+                let (findings, cases) =
+                    if proves { fixtures::check(document) } else { (fixtures::problems(document), Vec::new()) };
+                analysis.cases = cases;
+                found.extend(findings);
+            }
+            _ => {}
+        }
+    }
+    analysis.findings = presented(found, settings);
+    analysis
+}
+
+fn chat(
+    document: &Document,
+    text: &ChatText,
+    settings: &Settings,
+    memory: &mut Memory,
+    analysis: &mut Analysis,
+) -> Vec<Finding> {
+    let source = folder::source_of(document, text);
+    let (facts, findings) = memory.chat(&document.path, text, &source, settings);
+    if analysis.verdict.is_none() {
+        analysis.verdict = Some(facts.verdict.clone());
+        analysis.chat = Some(facts);
+    }
+    findings
+}
+
+fn of_response(
+    document: &Document,
+    texts: &[ChatText],
+    settings: &Settings,
+    memory: &mut Memory,
+    analysis: &mut Analysis,
+) -> Vec<Finding> {
+    let mut found = response::lint(document, settings);
+    if settings.proof == ProofMode::Off {
+        return found;
+    }
+    let Some(Ok(opened)) = response::open(document) else { return found };
+    let Some(source) = folder::chat_template_beside(&document.path) else { return found };
+    let template = &opened.loaded.template;
+    let proven = prove(&source.template, template, &folder::options(&source, settings));
+    let own = texts.first().cloned();
+    let path = if own.is_some() { document.path.clone() } else { PathBuf::from(&source.file) };
+    let chat_text = own.or_else(|| chat_text_of(&path));
+    let verdict = response::verdict(&proven);
+    let mut printed = Vec::new();
+    if let Some(text) = &chat_text {
+        let mut source = source.clone();
+        source.template = text.source.to_string();
+        let (facts, _) = memory.chat(&path, text, &source, settings);
+        printed = chat_facts::printed(&facts.conversations, template);
+        if analysis.chat.is_none() {
+            analysis.chat = Some(facts);
+        }
+    }
+    found.extend(response::refuted(document, &proven, chat_text.as_ref().map(|text| (&path, text))));
+    analysis.response = Some(Arc::new(ResponseFacts { verdict: verdict.clone(), printed }));
+    // A config with both templates is known by its response template.
+    analysis.verdict = Some(verdict);
+    found
+}
+
+/// The chat template of a file or its document.
+pub fn chat_text_of(path: &Path) -> Option<ChatText> {
+    let text = folder::read(path)?;
+    let document = Document::new(path.to_owned(), "", 0, &text, true);
+    ChatText::all(&document).into_iter().next()
+}

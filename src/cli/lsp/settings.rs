@@ -1,0 +1,75 @@
+//! The settings of the client over those of `backchat.toml`.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::super::lint_config::Config;
+use super::convert::to_ours;
+use backchat_derive::targets::Target;
+use backchat_editor::{Level, ProofMode, Settings};
+use backchat_workbench::lint;
+
+/// The name of the file with settings.
+pub const FILE: &str = "backchat.toml";
+
+/// The settings for a folder. A file with errors counts as none; its errors are returned.
+pub fn read(root: Option<&Path>, client: &Value) -> (Settings, Option<String>) {
+    let mut settings = Settings::default();
+    let file = root.and_then(|root| root.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file()));
+    let mut problem = None;
+    if let Some(file) = file {
+        match Config::read(Some(&file)) {
+            Ok(config) => {
+                settings.targets.clone_from(&config.targets);
+                let levels = config.levels.iter().map(|(id, level)| ((*id).to_owned(), level.map(Level::from)));
+                settings.levels.extend(levels);
+            }
+            Err(_) => {
+                problem = Some(format!(
+                    "{} has errors, and its settings do not count: `backchat lint` shows them",
+                    file.display()
+                ))
+            }
+        }
+    }
+    of_client(&mut settings, client);
+    (settings, problem)
+}
+
+fn of_client(settings: &mut Settings, client: &Value) {
+    let client = client.get("backchat").unwrap_or(client);
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let rules = client.pointer("/lint/rules").or_else(|| client.get("lint.rules")).and_then(Value::as_object);
+    for (name, level) in rules.into_iter().flatten() {
+        let id = lint::rule(name).map_or_else(|| name.clone(), |rule| rule.id.to_owned());
+        let level = match level.as_str() {
+            Some("error") => Some(Level::Error),
+            Some("warning") => Some(Level::Warning),
+            Some("note" | "information") => Some(Level::Information),
+            Some("off") => None,
+            _ => continue,
+        };
+        settings.levels.push((id, level));
+    }
+    let targets: Vec<String> = match client.get("target") {
+        Some(Value::String(target)) => vec![target.clone()],
+        Some(Value::Array(targets)) => targets.iter().filter_map(text).collect(),
+        _ => Vec::new(),
+    };
+    let targets: Vec<&'static Target> = targets.iter().filter_map(|name| Target::named(name)).collect();
+    if !targets.is_empty() {
+        settings.targets = targets;
+    }
+    let set = client.get("set").and_then(Value::as_object).into_iter().flatten();
+    settings.set.extend(set.map(|(name, value)| (name.clone(), to_ours(value))));
+    if let Some(now) = client.get("now").and_then(text).filter(|now| backchat_chat::check_time(now).is_ok()) {
+        settings.now = now;
+    }
+    settings.proof = match client.get("proof").and_then(Value::as_str) {
+        Some("onSave") => ProofMode::OnSave,
+        Some("off") => ProofMode::Off,
+        _ => ProofMode::OnType,
+    };
+    settings.delay = client.get("delay").and_then(Value::as_u64).unwrap_or(settings.delay).min(5_000);
+}
