@@ -16,17 +16,20 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1
 // A line is copied from its start, unless that is this many characters above the visible rows.
 const FAR = 4000;
 
-// A text field with colors behind its text: a copy of the visible rows in invisible letters. However long the text is, a
-// keystroke rebuilds only these rows.
+// A text field with colors: a copy of the visible rows lies behind its text. However long the text is, a keystroke rebuilds
+// only these rows. With a syntax, the letters that are seen are those of the copy, and those of the field are invisible.
 class Editor {
-  constructor(root, changed) {
+  constructor(root, changed, syntax = null) {
     this.root = root;
+    this.syntax = syntax;
+    root.classList.toggle("colored", syntax !== null);
     this.area = root.querySelector("textarea");
     this.back = root.querySelector(".back");
     this.numbers = root.querySelector(".numbers");
     this.wraps = root.classList.contains("wrap");
-    // Colored stretches of the text: [start, end, class] in order, none over another.
+    // Colored stretches of the text: [start, end, class] in order, none over another. `layers` adds those of the syntax.
     this.stretches = [];
+    this.layers = [];
     // The visible pieces: [text, class].
     this.placed = [];
     this.area.addEventListener("input", () => {
@@ -58,8 +61,12 @@ class Editor {
   // Reads the text of the field, which is slow.
   learn() {
     this.known = this.area.value;
-    this.lines = this.known.split("\n").length;
-    if (this.numbers) this.numbers.style.minWidth = `calc(${String(this.lines).length}ch + 1.2rem)`;
+    // The offset of each line; rows are lines unless they wrap.
+    this.starts = [0];
+    for (let at = -1; (at = this.known.indexOf("\n", at + 1)) >= 0; ) this.starts.push(at + 1);
+    if (this.numbers) this.numbers.style.minWidth = `calc(${String(this.starts.length).length}ch + 1.2rem)`;
+    this.tokens = this.syntax?.(this.known) ?? [];
+    this.layers = merged(this.tokens, this.stretches);
   }
 
   // Stretches of the text with classes: [start, end, class] in order; of two that overlap, the first counts. If they and the
@@ -77,6 +84,7 @@ class Editor {
       return start === from && end === to && name === other;
     };
     if (!isNew && before.length === this.stretches.length && this.stretches.every(isSame)) return;
+    this.layers = merged(this.tokens, this.stretches);
     this.show();
   }
 
@@ -122,14 +130,15 @@ class Editor {
     // Read before anything changes: afterwards it would force a layout.
     const seen = area.getBoundingClientRect();
     const { scrollLeft, scrollTop, clientWidth } = area;
-    const from = Math.max(seen.top, 0) + 1;
-    const below = Math.min(seen.bottom, innerHeight) - from;
+    // The rows of a field that wraps are found in the window; other fields are no taller than that.
+    const from = (wraps ? Math.max(seen.top, 0) : seen.top) + 1;
+    const below = (wraps ? Math.min(seen.bottom, innerHeight) : seen.bottom) - from;
     if (!rowHeight || below <= 0) return;
     const rows = Math.ceil(below / rowHeight) + 1;
     const row = Math.max(0, Math.floor((from - seen.top - this.top + scrollTop) / rowHeight));
-    const at = row && this.offsetAt(seen.left + clientWidth / 2, from);
+    const at = wraps ? row && this.offsetAt(seen.left + clientWidth / 2, from) : (this.starts[row] ?? this.text.length);
     if (numbers) {
-      const count = Math.min(rows, this.lines - row);
+      const count = Math.min(rows, this.starts.length - row);
       numbers.firstChild.textContent = Array.from({ length: count }, (_, index) => row + index + 1).join("\n");
       numbers.firstChild.style.transform = `translateY(${this.top + row * rowHeight - scrollTop}px)`;
     }
@@ -137,7 +146,7 @@ class Editor {
     // No letter of a monospaced font is narrower.
     const most = Math.ceil(clientWidth / 4);
     const start = this.startOfCopy(at, at + rows * most, seen.left, from);
-    const end = wraps ? at + rows * most : this.endOfLines(start, rows);
+    const end = wraps ? at + rows * most : (this.starts[row + rows] ?? this.text.length + 1) - 1;
     this.put(this.pieces(start, Math.max(start, at - most), end));
     if (wraps) back.style.width = `${clientWidth}px`;
     const above = at > start ? this.rowOf(at - start) : 0;
@@ -177,22 +186,12 @@ class Editor {
     return this.offsetAt(left + parseFloat(getComputedStyle(this.area).paddingLeft) + 1, top) ?? line;
   }
 
-  // The end of this many lines from an offset.
-  endOfLines(start, count) {
-    let end = start - 1;
-    for (let line = 0; line < count; line++) {
-      end = this.text.indexOf("\n", end + 1);
-      if (end < 0) return this.text.length;
-    }
-    return end;
-  }
-
   // The text between two offsets as pieces with classes, from another offset on.
   pieces(start, colored, end) {
     const { text } = this;
     const made = [];
     let at = start;
-    for (const [from, to, name] of this.stretches) {
+    for (const [from, to, name] of this.layers) {
       if (to <= colored) continue;
       if (from >= end) break;
       const first = Math.max(from, colored);
@@ -233,8 +232,7 @@ class Editor {
 
   // Selects a line, counted from 1.
   selectLine(line) {
-    const lines = this.text.split("\n");
-    const start = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
-    this.select(start, start + (lines[line - 1] ?? "").length);
+    const start = this.starts[line - 1] ?? this.text.length;
+    this.select(start, (this.starts[line] ?? this.text.length + 1) - 1);
   }
 }

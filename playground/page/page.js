@@ -15,16 +15,32 @@ let reading = null;
 
 const chat = new Editor($("chat"), () => {
   state.source = "";
-  state.variables = null;
   $("pick").value = "";
+  $("taken").hidden = true;
+  expectNews();
+  later(renderPrompt, 60);
   later(derive, 250);
-});
+}, jinjaSyntax);
 const template = new Editor($("template"), () => {
   state.template = template.text;
   templateChanged();
-});
+}, jsonSyntax);
 const prompt = new Editor($("prompt"), () => outputChanged());
 const output = new Editor($("output"), () => outputChanged());
+
+const conversation = new Conversation({
+  variablesChanged: (variables) => {
+    state.variables = variables;
+    expectNews();
+    later(renderPrompt, 60);
+    later(derive, 400);
+  },
+  changed: () => {
+    later(renderPrompt, 60);
+    remember();
+  },
+  showLine: (note) => goTo(chat, note),
+});
 
 // Runs the last of several calls of a function once they pause.
 const timers = new Map();
@@ -59,15 +75,55 @@ const fill = (id, what, make) => {
 
 const stopped = (problem) => verdict("stopped", "bad", `the module stopped: ${problem.message}`);
 
+// Hides the results of the previous chat template; what the user wrote stays.
+const expectNews = () => {
+  $("main").classList.add("stale");
+  $("rendered").classList.add("result");
+  $("template").classList.toggle("result", state.template === null);
+  for (const id of ["prompt", "output"]) $(id).classList.toggle("result", state.turn !== null);
+};
+
+const newsArrived = () => {
+  $("main").classList.remove("stale");
+  for (const id of ["template", "prompt", "output"]) $(id).classList.remove("result");
+};
+
+// Chat template and conversation → prompt.
+const renderPrompt = async () => {
+  const answer = await fast.ask("variables", chat.text).catch(() => null);
+  if (answer) conversation.showVariables(answer.value, state.variables);
+  await conversation.render(chat.text, state.variables);
+};
+
+// Another chat template, which was not typed.
+const load = () => {
+  expectNews();
+  renderPrompt();
+  return derive();
+};
+
+const clearProof = () => {
+  for (const id of ["repairs", "failures", "grid", "template-notes"]) $(id).replaceChildren();
+  $("proof-line").textContent = "";
+};
+
+// Nothing is derived from this chat template.
+const clearDerivation = () => {
+  derivation = examples = null;
+  for (const id of ["chat-notes", "derive-notes", "readers"]) $(id).replaceChildren();
+  if (state.template === null) template.text = "";
+  chat.paint([]);
+  clearProof();
+  offerTurns();
+  newsArrived();
+};
+
 // Chat template → draft.
 const derive = async () => {
   remember();
   expected = null;
   if (!chat.text.trim()) {
-    derivation = examples = null;
-    $("chat-notes").replaceChildren();
-    $("derive-notes").replaceChildren();
-    $("readers").replaceChildren();
+    clearDerivation();
     return templateChanged();
   }
   verdict("…", "doubtful", "deriving");
@@ -77,10 +133,13 @@ const derive = async () => {
     derivation = answer.value;
     say("derived", answer.took);
   } catch (problem) {
+    clearDerivation();
+    read();
     return stopped(problem);
   }
+  clearProof();
   const items = (isWanted) =>
-    derivation.notes.filter(isWanted).map((note) => noteItem(note, { go: () => chat.selectLine(note.line) }));
+    derivation.notes.filter(isWanted).map((note) => noteItem(note, { go: () => goTo(chat, note) }));
   $("chat-notes").replaceChildren(...items(({ severity }) => severity !== "note"));
   $("derive-notes").replaceChildren(...items(({ severity }) => severity === "note"));
   chat.paint(derivation.notes.filter(({ span }) => span).map(({ span, severity }) => [span[0], Math.max(span[1], span[0] + 1), severity]));
@@ -89,10 +148,11 @@ const derive = async () => {
   // The draft is shown before its turns are rendered, and before its proof.
   const turns = derivation.template && slow.ask("turns", chat.text, derivation.template, state.variables ?? undefined);
   templateChanged();
-  const found = await Promise.resolve(turns).catch(() => null);
+  const found = await Promise.resolve(turns).catch(() => ({ value: null }));
   if (!found && turns) return;
   examples = found?.value ?? null;
   offerTurns();
+  newsArrived();
   read();
 };
 
@@ -105,7 +165,9 @@ const offerTurns = () => {
   const known = (name) => examples?.turns.some((turn) => turn.name === name);
   if (state.turn === null) return;
   const turn = known(state.turn) ? state.turn : (rich.find(known) ?? examples?.turns[0]?.name);
-  if (turn) takeTurn(turn);
+  if (turn) return takeTurn(turn);
+  prompt.text = "";
+  output.text = "";
 };
 
 const takeTurn = (name) => {
@@ -126,10 +188,7 @@ const templateChanged = () => {
 
 const inspect = async () => {
   if (!template.text.trim()) {
-    $("template-notes").replaceChildren();
-    $("repairs").replaceChildren();
-    $("grid").replaceChildren();
-    $("failures").replaceChildren();
+    clearProof();
     return verdict("empty", "doubtful", derivation ? derivation.headline : "paste a chat template, or pick one");
   }
   let answer;
@@ -142,7 +201,7 @@ const inspect = async () => {
   say("proved", answer.took);
   const { loads, notes, proof } = answer.value;
   const fix = (note) => () => edit(note.fix.text);
-  const items = notes.map((note) => noteItem(note, { go: () => goTo(note), fix: note.fix && fix(note) }));
+  const items = notes.map((note) => noteItem(note, { go: () => goTo(template, note), fix: note.fix && fix(note) }));
   $("template-notes").replaceChildren(...items);
   const spans = notes.filter(({ span }) => span).sort((one, other) => one.span[0] - other.span[0]);
   template.paint(spans.map(({ span, severity }) => [span[0], span[1], severity]));
@@ -150,7 +209,7 @@ const inspect = async () => {
   if (proof && proof.failed) repair();
 };
 
-const goTo = ({ span, line }) => (span ? template.select(...span) : template.selectLine(line));
+const goTo = (editor, { span, line }) => (span ? editor.select(...span) : editor.selectLine(line));
 
 const showProof = (loads, proof) => {
   const after = (headline) => headline.slice(headline.indexOf(": ") + 1).trim();
@@ -342,7 +401,7 @@ $("share").addEventListener("click", async () => {
 // The address contains the user's input only.
 const writeAddress = async () => {
   const { source, template: own, turn, variables } = state;
-  const kept = { source, template: own, variables };
+  const kept = { source, template: own, variables, ...conversation.kept };
   if (!source) kept.chat = chat.text;
   if (turn === null) Object.assign(kept, { prefix: prompt.text, output: output.text });
   else kept.turn = turn;
@@ -364,7 +423,8 @@ const restore = async () => {
     prompt.text = text(kept.prefix) ?? "";
     output.text = text(kept.output) ?? "";
   }
-  derive();
+  conversation.restore(kept);
+  load();
 };
 
 for (const name of Object.keys(ours)) if (name !== "example") $("pick").append(new Option(name, name));
@@ -375,7 +435,8 @@ $("pick").addEventListener("change", () => {
   state.turn = "";
   chat.text = ours[state.source] ?? "";
   template.text = "";
-  derive();
+  $("taken").hidden = true;
+  load();
 });
 $("turn").addEventListener("change", () => {
   expected = null;
@@ -395,42 +456,63 @@ document.addEventListener("selectionchange", explainCaret);
 // Dropped files, recognized by their contents.
 const takeFile = async (file) => {
   const text = await file.text();
-  let value = null;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Not JSON: a chat template or an output.
-  }
-  if (value && typeof value === "object" && !Array.isArray(value)) return takeConfig(value, text);
-  if (/\{[%{]/.test(text)) return takeChat(text, null);
+  if (takeConfig(text, file.name)) return;
+  if (/\{[%{#]/.test(text)) return takeChat(text);
   state.turn = null;
   output.text = text;
   outputChanged();
 };
 
-const takeConfig = (config, text) => {
-  const named = Array.isArray(config.chat_template)
-    ? config.chat_template.find(({ name }) => name === "tool_use") ?? config.chat_template.find(({ name }) => name === "default")
-    : { template: config.chat_template };
+const specialTokens = (config) => {
+  const tokens = Object.entries(config).filter(([key]) => isToken(key) && !key.startsWith("add_"));
+  const texts = tokens.map(([key, token]) => [key, token?.content ?? token]);
+  return Object.fromEntries(texts.filter(([, token]) => typeof token === "string"));
+};
+
+const chatTemplateOf = (templates) => {
+  if (!Array.isArray(templates)) return templates;
+  const named = (wanted) => templates.find(({ name }) => name === wanted)?.template;
+  return named("tool_use") ?? named("default");
+};
+
+// Takes the chat template, the special tokens and the response template of a tokenizer's file; false if it has none of them.
+const takeConfig = (text, name) => {
+  let config = null;
+  try {
+    config = JSON.parse(text);
+  } catch {
+    return false;
+  }
+  if (!config || typeof config !== "object" || Array.isArray(config)) return false;
+  const source = chatTemplateOf(config.chat_template);
+  const tokens = specialTokens(config);
   const own = config.response_template ?? (config.fields ? config : null);
+  const parts = [typeof source === "string" && "the chat template", own && "the response template", ...Object.keys(tokens)];
+  const found = parts.filter(Boolean);
+  if (!found.length) return false;
   if (own) {
     state.template = config.fields ? text : JSON.stringify(own, null, 2);
     template.text = state.template;
   }
-  if (typeof named?.template !== "string") return templateChanged();
-  const tokens = Object.entries(config).filter(([key]) => key.endsWith("_token") && !key.startsWith("add_"));
-  const texts = tokens.map(([key, token]) => [key, token?.content ?? token]).filter(([, token]) => typeof token === "string");
-  if (!own) state.template = null;
-  takeChat(named.template, JSON.stringify(Object.fromEntries(texts)));
+  // Without a chat template, they belong to the one that is shown.
+  const known = typeof source === "string" || !state.variables ? {} : JSON.parse(state.variables);
+  if (typeof source === "string" || Object.keys(tokens).length) state.variables = JSON.stringify({ ...known, ...tokens });
+  if (typeof source === "string") {
+    if (!own) state.template = null;
+    takeChat(source);
+  } else load();
+  $("taken").textContent = `Taken from ${name}: ${found.join(", ")}`;
+  $("taken").hidden = false;
+  return true;
 };
 
-const takeChat = (text, variables) => {
+const takeChat = (text) => {
   state.source = "";
-  state.variables = variables;
   state.turn = "";
   $("pick").value = "";
+  $("taken").hidden = true;
   chat.text = text;
-  derive();
+  load();
 };
 
 addEventListener("dragover", (event) => {
@@ -448,9 +530,7 @@ addEventListener("drop", async (event) => {
 // A pasted config is handled like a dropped one.
 chat.area.addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text") ?? "";
-  if (!/^\s*\{\s*"/.test(text) || !text.includes("chat_template")) return;
-  event.preventDefault();
-  takeFile(new File([text], "tokenizer_config.json"));
+  if (/^\s*\{\s*"/.test(text) && takeConfig(text, "the pasted config")) event.preventDefault();
 });
 
 addEventListener("hashchange", restore);

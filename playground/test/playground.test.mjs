@@ -214,10 +214,153 @@ onPage("a link of a report, which stores its state uncompressed, opens all of it
   await page.until("document.getElementById('message').textContent.includes('Hello.')");
 });
 
+// A chat template without its special token, and with a switch.
+const SWITCHED = `{%- for message in messages -%}
+<{{ message.role }}>{{ message.content }}{{ eos_token }}
+{%- endfor -%}
+{%- if add_generation_prompt -%}<assistant>{%- if style == 'brief' %}<brief>{% endif -%}{%- endif -%}`;
+const CONFIG = JSON.stringify({ add_bos_token: true, eos_token: { content: "<eot>" }, pad_token: null, chat_template: SWITCHED });
+const RENDERED = "document.getElementById('rendered').textContent";
+const field = (name) => `#variables input[name=${name}]`;
+
+onPage("special tokens and variables are fields, and no advice is about options of the command", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  await page.paste("#chat textarea", SWITCHED);
+  await page.until("document.getElementById('chat-notes').textContent.includes('eos_token')");
+  await page.until("document.getElementById('badge').textContent !== '…'");
+  const advice = await page.value("document.getElementById('main').textContent");
+  assert.match(advice, /set eos_token under Variables/);
+  assert.doesNotMatch(advice, /--set/);
+  const names = "[...document.querySelectorAll('#variables input')].map(({ name }) => name)";
+  assert.deepEqual(await page.value(names), ["eos_token", "style"]);
+  assert.equal(await page.value("document.querySelector('#variables datalist option').value"), "brief");
+  await page.paste(field("eos_token"), "<eot>");
+  await page.until(PROVED);
+  assert.match(await page.value(text("template")), /<eot>/);
+  await page.paste(field("style"), "brief");
+  await page.until(`${RENDERED}.endsWith('<assistant><brief>')`);
+  await page.until("location.hash.length > 20");
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  const other = await browser.page(await page.value("location.href"));
+  await other.until(`${RENDERED}.endsWith('<assistant><brief>')`);
+  assert.equal(await other.value(`document.querySelector('${field("eos_token")}').value`), "<eot>");
+  await other.close();
+});
+
+// Hands a text to the page as the user's clipboard or mouse does.
+const paste = (content) => `(() => { const data = new DataTransfer(); data.setData('text', ${JSON.stringify(content)});
+  document.querySelector('#chat textarea').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, cancelable: true })); })()`;
+const drop = (...files) => `(() => { const data = new DataTransfer();
+  for (const [name, content] of ${JSON.stringify(files)}) data.items.add(new File([content], name));
+  dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true })); })()`;
+const TAKEN = "document.getElementById('taken').checkVisibility() && document.getElementById('taken').textContent";
+
+onPage("a tokenizer_config.json is recognized when it is pasted or dropped", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  await page.value(paste(CONFIG));
+  await page.until(`${PROVED} && ${RENDERED}.includes('<eot>')`);
+  assert.equal(await page.value(text("chat")), SWITCHED);
+  assert.equal(await page.value(TAKEN), "Taken from the pasted config: the chat template, eos_token");
+  // A config beside a chat template has the tokens only.
+  const tokens = JSON.stringify({ eos_token: "<fin>", model_max_length: 1 });
+  await page.value(drop(["chat_template.jinja", SWITCHED.trim()], ["tokenizer_config.json", tokens]));
+  await page.until(`${PROVED} && ${RENDERED}.includes('<fin>')`);
+  assert.equal(await page.value(text("chat")), SWITCHED);
+  assert.equal(await page.value(TAKEN), "Taken from tokenizer_config.json: eos_token");
+  // Other JSON is an output.
+  await page.value(drop(["output.txt", '{"answer": 1}']));
+  await page.until(`${text("output")} === '{"answer": 1}'`);
+  assert.equal(await page.value(text("chat")), SWITCHED);
+});
+
+onPage("messages and tools are edited, and the prompt beside them shows who wrote what", () => address, {}, async (page) => {
+  await page.until(`${RENDERED}.length > 100`);
+  const by = (author) => `[...document.querySelectorAll('#rendered .by-${author}')].map((span) => span.textContent)`;
+  assert.deepEqual(await page.value(by("user")), ["Do I need a coat in Oslo?", "Thanks! And tomorrow?"]);
+  assert.ok((await page.value(by("model"))).includes('"get_weather"'));
+  assert.match((await page.value(by("tools")))[0], /^\{"type": "function"/);
+  const legend = "[...document.querySelectorAll('#authors li')].map((item) => item.textContent)";
+  assert.deepEqual(await page.value(legend), ["template", "system", "user", "model", "tools"]);
+  await page.value("document.getElementById('messages-part').open = document.getElementById('tools-part').open = true");
+  const width = (part) => `document.querySelector('#messages${part}').getBoundingClientRect().width`;
+  assert.ok((await page.value(width(" textarea"))) > 0.95 * (await page.value(width(""))));
+  await page.paste("#messages textarea", '[{"role": "user", "content": "<user>Hi"}]');
+  await page.paste("#tools textarea", "");
+  await page.until(`${RENDERED} === '<user><user>Hi<end><bot>'`);
+  assert.deepEqual(await page.value(by("user")), ["<user>Hi"]);
+  await page.click("#add-prompt");
+  await page.until(`${RENDERED} === '<user><user>Hi<end>'`);
+  await page.paste("#messages textarea", '[{"role"');
+  await page.until("document.getElementById('prompt-notes').textContent.includes('Messages: not valid JSON')");
+  assert.equal(await page.value("document.getElementById('rendered').checkVisibility()"), false);
+  await page.click("#own");
+  await page.until(`${RENDERED}.includes('And tomorrow?')`);
+  // A template that takes no tools shows a conversation without them.
+  await page.paste("#chat textarea", "{% if tools %}{{ raise_exception('no tools') }}{% endif %}{% for m in messages %}[{{ m.content }}]{% endfor %}");
+  await page.until(`${RENDERED} === '[Do I need a coat in Oslo?][Yes: it is 3 °C, and it rains.][Thanks! And tomorrow?]'`);
+  assert.equal(await page.value(text("tools")), "");
+  await page.paste("#chat textarea", "{{ raise_exception('never') }}");
+  await page.until("document.getElementById('prompt-notes').textContent.includes('never')");
+});
+
+onPage("results of the previous chat template disappear", () => address, {}, async (page) => {
+  await page.until(`${PROVED} && document.querySelectorAll('#grid .mark').length > 20`);
+  for (const broken of ["{% for m in messages %}{% if m %}\n{% endfor %}", "no template", ""]) {
+    await page.paste("#chat textarea", broken);
+    await page.until("!document.getElementById('main').classList.contains('stale')");
+    await page.until("!['…', 'proved'].includes(document.getElementById('badge').textContent)");
+    await page.until("reading === null");
+    assert.equal(await page.value(text("template")), "");
+    assert.equal(await page.value(text("output")), "");
+    for (const id of ["grid", "readers", "failures", "repairs"]) {
+      const shown = await page.value(`document.getElementById('${id}').textContent.trim()`);
+      assert.ok(shown === "" || id === "readers", `${id}: ${shown}`);
+    }
+    if (broken.includes("endfor")) {
+      assert.match(await page.value("document.getElementById('chat-notes').textContent"), /'if' at 1:27 is still open/);
+    }
+  }
+  // While the next one is derived, nothing of the last one can be seen.
+  await page.paste("#chat textarea", SWITCHED.replace("{{ eos_token }}", "<end>"));
+  assert.ok(await page.value("document.getElementById('main').classList.contains('stale')"));
+  await page.until(PROVED);
+});
+
+onPage("Jinja and JSON are colored, and the letters of the colors are those that are seen", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  const colored = (id, name) => `[...document.querySelectorAll('#${id} .back .${name}')].map((span) => span.textContent)`;
+  await page.paste("#chat textarea", "{#- a {{ b }} -#}x{%- if call == '%}' and {'b': {}}.b or 1.5 %}{% raw %}{{ c }}{% endraw %}{{ {'d': {}} }}y{{ '");
+  await page.until("document.querySelector('#chat .s-comment')?.textContent.includes('{{ b }}')");
+  assert.deepEqual(await page.value(colored("chat", "s-comment")), ["{#- a {{ b }} -#}"]);
+  assert.deepEqual(await page.value(colored("chat", "s-word")), ["if", "and", "or"]);
+  assert.deepEqual(await page.value(colored("chat", "s-string")), ["'%}'", "'b'", "'d'", "'"]);
+  assert.deepEqual(await page.value(colored("chat", "s-constant")), ["1.5"]);
+  assert.equal((await page.value(colored("chat", "s-tag"))).join(" "), "{%- %} {% raw %} {% endraw %} {{ }} {{");
+  assert.equal(await page.value("document.querySelector('#chat .back').textContent.trim()"), await page.value(`${text("chat")}.trim()`));
+  assert.equal(await page.value("getComputedStyle(document.querySelector('#chat textarea')).color"), "rgba(0, 0, 0, 0)");
+  // The page clears the draft once it has examined this chat template, and colors text in the next frame.
+  await page.until(`!document.getElementById('main').classList.contains('stale') && ${text("template")} === ''`);
+  await page.paste("#template textarea", '{"a": ["b", 1, true]}');
+  await page.until("document.querySelector('#template .s-word')?.textContent === '\"a\"'");
+  assert.deepEqual(await page.value(colored("template", "s-word")), ['"a"']);
+  assert.deepEqual(await page.value(colored("template", "s-constant")), ["1", "true"]);
+});
+
+for (const [width, height, share] of [[1280, 800, 0.8], [390, 844, 0.55]]) {
+  onPage(`the editor is as tall as the window at ${width}x${height}`, () => address, { width, height }, async (page) => {
+    await page.until(PROVED);
+    const tall = await page.value("document.querySelector('#chat textarea').getBoundingClientRect().height");
+    assert.ok(tall >= share * height && tall < height, `${tall} of ${height}`);
+    if (pictures) await keep(page, width === 1280 ? "playground-authors" : `authors-${width}`);
+  });
+}
+
 const pictures = process.env.PLAYGROUND_PICTURES;
-const keep = async (page, name) => {
+const keep = async (page, name, part = "main") => {
   mkdirSync(pictures, { recursive: true });
-  await page.value("document.activeElement.blur(); scrollTo(0, 0)");
+  const top = part === "main" ? "scrollTo(0, 0)" : `document.getElementById('${part}').closest('section').scrollIntoView()`;
+  await page.value(`document.activeElement.blur(); ${top}`);
+  await new Promise((resolve) => setTimeout(resolve, 200));
   writeFileSync(join(pictures, `${name}.png`), await page.picture());
 };
 
@@ -228,7 +371,7 @@ for (const width of pictures ? [390, 1280] : []) {
     onPage(`a picture of a repair at ${width} in ${shade} colors`, wrong, { width, dark: shade === "dark" }, async (page) => {
       await page.until("document.querySelector('#repairs .fix button')?.textContent === 'Repair'");
       await page.until("document.getElementById('turn').value !== ''");
-      await keep(page, `playground-${width}-${shade}`);
+      await keep(page, `playground-${width}-${shade}`, "template-title");
     });
   }
 }
@@ -254,6 +397,7 @@ for (const width of [390, 768, 1280, 1600]) {
 // A long output in the field, scrolled to a fraction of its height.
 const fillOutput = async (page, output, share = 0) => {
   await page.value(`(() => { const area = document.querySelector('#output textarea');
+    area.scrollIntoView({ block: "center" });
     area.value = ${JSON.stringify(output)}; area.dispatchEvent(new Event('input')); })()`);
   await page.until(`reading?.text.length === ${output.length}`);
   await page.value(`(() => { const area = document.querySelector('#output textarea');

@@ -4,8 +4,8 @@ use backchat::Template;
 use backchat::derive::Options;
 use backchat::json::Value;
 use backchat::lint::{Subject, lint};
-use backchat::targets::Target;
 use backchat_derive::derive::{self, Conversation, Fate};
+use backchat_derive::targets::Target;
 use backchat_parser::template::source;
 
 use crate::request::{count, maybe, notes, options};

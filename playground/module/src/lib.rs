@@ -6,10 +6,10 @@
 mod derivation;
 mod inspection;
 mod keeping;
+mod prompt;
 mod request;
 mod stepping;
 mod turns;
-mod utf16;
 
 use backchat::json::Value;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -20,6 +20,18 @@ static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_all
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.d.ts");
+
+/// The variables that a chat template reads in addition to the conversation.
+#[wasm_bindgen(skip_typescript)]
+pub fn variables(chat_template: &str) -> JsValue {
+    object(&prompt::variables(chat_template))
+}
+
+/// The prompt that a chat template renders for a conversation, with the author of each text.
+#[wasm_bindgen(skip_typescript)]
+pub fn prompt(chat_template: &str, conversation: &str) -> JsValue {
+    object(&prompt::prompt(chat_template, conversation))
+}
 
 /// Derives a response template from a chat template.
 #[wasm_bindgen(skip_typescript)]

@@ -6,9 +6,10 @@ use backchat::derive::Options;
 use backchat::diagnostic::Diagnostic;
 use backchat::json::{self, Object, Value};
 use backchat::parser::Tools;
+use backchat_derive::derive::with_variable_fields;
 use backchat_workbench::answers::NOW;
 
-use crate::utf16::Offsets;
+use backchat_core::text::Utf16Offsets;
 
 /// The options of a derivation with these variables.
 pub fn options(variables: Option<&str>) -> Options {
@@ -16,7 +17,7 @@ pub fn options(variables: Option<&str>) -> Options {
         Some(Ok(Value::Object(variables))) => variables,
         _ => Object::new(),
     };
-    Options::default().variables(variables).now(NOW.to_owned())
+    with_variable_fields(Options::default().variables(variables).now(NOW.to_owned()))
 }
 
 /// The tools of a request; `None` if there are none, or if they are invalid.
@@ -29,7 +30,7 @@ pub fn note(diagnostic: &Diagnostic, text: Option<&str>) -> Value {
     let place = diagnostic.place.as_ref();
     let span = text.and_then(|text| {
         let span = place?.span.as_ref()?;
-        let mut offsets = Offsets::of(text);
+        let mut offsets = Utf16Offsets::of(text);
         Some(Value::List(vec![count(offsets.at(span.start)), count(offsets.at(span.end))]))
     });
     let fix =

@@ -2,17 +2,17 @@
 
 use backchat::json::Value;
 use backchat::parser::Mode;
-use backchat::replay::{Kind, Outcome, Recording, Run, Segment};
 use backchat::template::source::Opened;
 use backchat_core::json;
 use backchat_parser::parser::Chunks;
 use backchat_parser::template::source;
 use backchat_workbench::replay::Side;
+use backchat_workbench::replay::{Kind, Outcome, Recording, Run, Segment};
 use backchat_workbench::report::{Output, fragment};
 
 use crate::inspection::FILE;
 use crate::request::{count, tools};
-use crate::utf16::Offsets;
+use backchat_core::text::Utf16Offsets;
 
 fn open(text: &str) -> Option<Opened> {
     source::from_text(FILE.to_owned(), text.to_owned()).ok()
@@ -25,7 +25,7 @@ pub fn read(template_text: &str, prefix: &str, output: &str, tools_text: Option<
     let Ok(recording) = Recording::new(&run, [output]) else { return Value::Null };
     let start = recording.output_start();
     let end = recording.text().len();
-    let mut offsets = Offsets::of(output);
+    let mut offsets = Utf16Offsets::of(output);
     let mut runs = Vec::new();
     for (span, segment) in recording.segments(recording.end(), start..end) {
         runs.push(count(offsets.at(span.end.saturating_sub(start))));
@@ -48,7 +48,7 @@ fn places(opened: &Opened, text: &str) -> Vec<Value> {
     let place = |name: &str| {
         let key = places.at(&fields.key(name))?.key.clone()?;
         let line = 1 + text.get(..key.start)?.matches('\n').count();
-        let mut offsets = Offsets::of(text);
+        let mut offsets = Utf16Offsets::of(text);
         let span = vec![count(offsets.at(key.start)), count(offsets.at(key.end))];
         Some(Value::from([("line", count(line)), ("span", Value::List(span))]))
     };

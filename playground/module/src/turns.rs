@@ -6,9 +6,9 @@ use backchat::Template;
 use backchat::chat::{ChatTemplate, Origin};
 use backchat::json::Value;
 use backchat::parser::Mode;
-use backchat::replay::{Recording, Run, Segment};
 use backchat_derive::derive::{self, ReadableTurn};
 use backchat_parser::template::source;
+use backchat_workbench::replay::{Recording, Run, Segment};
 
 use crate::inspection::FILE;
 use crate::request::{count, maybe, options};

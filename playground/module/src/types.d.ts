@@ -88,6 +88,23 @@ export interface Reading {
   message: string;
   problems: string[];
 }
+export interface Variable {
+  name: string;
+  /** What the template compares it with. */
+  constants: unknown[];
+}
+export interface Prompt {
+  /** Null if the template did not render it. */
+  text: string | null;
+  /** The stretches of the prompt: the UTF-16 offset of the end of each, and who wrote it: template, system, user, model or
+   * tools. */
+  runs: (number | string)[];
+  /** Why it was not rendered; also null if the conversation is not a JSON object. */
+  problem: Note | null;
+}
+export function variables(chatTemplate: string): Variable[] | null;
+/** The conversation is JSON: an object with `messages`, and `tools` and other variables if there are any. */
+export function prompt(chatTemplate: string, conversation: string): Prompt;
 /** `inspect` finds the effect of recovery policies on the conversations. */
 export function derive(chatTemplate: string, variables?: string): Derivation;
 export function turns(chatTemplate: string, template: string, variables?: string): Turns | null;

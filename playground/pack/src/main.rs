@@ -19,7 +19,8 @@ use wasm_bindgen_cli_support::Bindgen;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The scripts of the page in the order of their dependencies, after the stepper of the reports.
-const SCRIPTS: [&str; 6] = ["base64.js", "editor.js", "link.js", "engine.js", "show.js", "page.js"];
+const SCRIPTS: [&str; 8] =
+    ["base64.js", "highlight.js", "editor.js", "link.js", "engine.js", "show.js", "conversation.js", "page.js"];
 
 /// The scripts of its workers, after the binding of the module.
 const WORKER: [&str; 3] = ["base64.js", "lzma.js", "worker.js"];
@@ -58,7 +59,8 @@ fn page(module: &Path, root: &Path) -> Result<String> {
         Ok(texts.collect::<std::result::Result<Vec<_>, _>>()?.concat())
     };
     let worker = format!("{}\n{}", bound.js(), scripts(&WORKER)?);
-    let style = format!("{}{}", read("crates/backchat-workbench/src/report/report.css")?, read("playground/page/page.css")?);
+    let style =
+        format!("{}{}", read("crates/backchat-workbench/src/report/report.css")?, read("playground/page/page.css")?);
     let script = read("crates/backchat-workbench/src/report/stepper.js")? + &scripts(&SCRIPTS)?;
     let policy = format!(
         "default-src 'none'; style-src '{}'; script-src '{}' 'wasm-unsafe-eval'; worker-src blob:; base-uri 'none'; \

@@ -13,6 +13,7 @@ use backchat_probe::doctor::{Options, Report};
 pub fn doctor(template: &ChatTemplate, options: &Options, report: &Report) -> Value {
     let mut entries = Object::new();
     entries.insert("capabilities", report.capabilities());
+    entries.insert("agents", report.agents.to_json());
     entries.insert("renders", report.renders.into());
     match blocks(template, options) {
         Some(Ok(_)) => drop(entries.insert("blocks_agree", true.into())),

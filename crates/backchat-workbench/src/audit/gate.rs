@@ -2,16 +2,25 @@
 
 use std::str::FromStr;
 
+use super::cause::NEAR_MARKER;
 use super::tally::Tally;
 use backchat_parser::parser::ProblemKind;
 
-/// A limit for the outputs with a kind of problem: `malformed=0`, `any=2%`.
+/// A limit for the outputs with a kind of problem: `malformed=0`, `near-marker=3`, `any=2%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
-    /// The kind; every one if absent.
-    pub kind: Option<ProblemKind>,
+    /// The problems that count.
+    pub counts: Counts,
     /// The limit.
     pub limit: Limit,
+}
+
+/// The problems that a gate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    Any,
+    Kind(ProblemKind),
+    NearMarkers,
 }
 
 /// How many outputs may have it.
@@ -26,7 +35,11 @@ pub enum Limit {
 impl Gate {
     /// How many outputs have the problem, if those are more than the limit.
     pub fn exceeded(&self, tally: &Tally) -> Option<u64> {
-        let outputs = self.kind.map_or(tally.with_problems, |kind| tally.of_kind(kind));
+        let outputs = match self.counts {
+            Counts::Any => tally.with_problems,
+            Counts::Kind(kind) => tally.of_kind(kind),
+            Counts::NearMarkers => tally.near_markers,
+        };
         let is_within = match self.limit {
             Limit::Outputs(most) => outputs <= most,
             Limit::Percent(most) => tally.share(outputs) * 100.0 <= most,
@@ -36,7 +49,11 @@ impl Gate {
 
     /// The name of the kind, or `any`.
     pub fn name(&self) -> &'static str {
-        self.kind.map_or("any", ProblemKind::as_str)
+        match self.counts {
+            Counts::Any => "any",
+            Counts::Kind(kind) => kind.as_str(),
+            Counts::NearMarkers => NEAR_MARKER,
+        }
     }
 }
 
@@ -45,15 +62,16 @@ impl FromStr for Gate {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, limit) = text.split_once('=').ok_or("expected KIND=N or KIND=P%")?;
-        let kind = match name {
-            "any" => None,
-            name => Some(kind(name)?),
+        let counts = match name {
+            "any" => Counts::Any,
+            NEAR_MARKER => Counts::NearMarkers,
+            name => Counts::Kind(kind(name)?),
         };
         let limit = match limit.strip_suffix('%') {
             Some(percent) => percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent)).map(Limit::Percent),
             None => limit.parse().ok().map(Limit::Outputs),
         };
-        Ok(Self { kind, limit: limit.ok_or("the limit is a number of outputs, or a percentage such as 0.5%")? })
+        Ok(Self { counts, limit: limit.ok_or("the limit is a number of outputs, or a percentage such as 0.5%")? })
     }
 }
 
@@ -61,7 +79,11 @@ fn kind(name: &str) -> Result<ProblemKind, String> {
     let known = || ProblemKind::ALL.iter().filter(|kind| **kind != ProblemKind::More);
     known().find(|kind| kind.as_str() == name).copied().ok_or_else(|| {
         let names: Vec<&str> = known().map(|kind| kind.as_str()).collect();
-        format!("there is no problem `{}`; the problems are any, {}", name.escape_debug(), names.join(", "))
+        format!(
+            "there is no problem `{}`; the problems are any, {}, {NEAR_MARKER}",
+            name.escape_debug(),
+            names.join(", ")
+        )
     })
 }
 
@@ -71,9 +93,14 @@ mod tests {
 
     #[test]
     fn a_gate_is_a_kind_and_a_limit() {
-        let malformed = Some(ProblemKind::Malformed);
-        assert_eq!("malformed=3".parse(), Ok(Gate { kind: malformed, limit: Limit::Outputs(3) }));
-        assert_eq!("any=0.5%".parse(), Ok(Gate { kind: None, limit: Limit::Percent(0.5) }));
+        for (text, counts, limit) in [
+            ("malformed=3", Counts::Kind(ProblemKind::Malformed), Limit::Outputs(3)),
+            ("any=0.5%", Counts::Any, Limit::Percent(0.5)),
+            ("near-marker=0", Counts::NearMarkers, Limit::Outputs(0)),
+        ] {
+            let gate = Gate { counts, limit };
+            assert_eq!((text.parse(), text.starts_with(gate.name())), (Ok(gate), true), "{text}");
+        }
         for (text, says) in [
             ("malformed", "expected KIND=N"),
             ("more=1", "there is no problem `more`"),

@@ -1,7 +1,9 @@
 //! The causes of problems in many outputs: counted, ranked, and compared with gates; pure data, in constant memory.
 
+mod cause;
 mod gate;
 mod tally;
 
-pub use gate::{Gate, Limit};
-pub use tally::{Cause, Counted, Example, Output, Tally};
+pub use cause::{Cause, NEAR_MARKER, OutputCause, is_gone};
+pub use gate::{Counts, Gate, Limit};
+pub use tally::{Counted, Example, Output, Tally};

@@ -1,13 +1,14 @@
 //! Counts of outputs by cause. Two tallies are merged into one, so that several threads can count; the memory of a
 //! tally has a bound, whatever is counted.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
+use super::cause::{Cause, OutputCause, in_words, root};
+use crate::replay::NearMarker;
 use backchat_core::json::{self, Value};
-use backchat_parser::parser::{Policies, Problem, ProblemKind, RecoveryPolicy};
+use backchat_parser::parser::{Problem, ProblemKind};
 
 /// How many causes are counted separately.
 const CAUSES: usize = 1_000;
@@ -21,41 +22,7 @@ const OTHERS: &str = "others";
 /// The name of a model or a server; empty if a row has none.
 type Group = String;
 
-/// Problems of one kind that the same policies would recover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Cause {
-    /// The kind.
-    pub kind: ProblemKind,
-    /// The policies that together would recover it; empty if none would.
-    pub policies: Policies,
-}
-
-impl Cause {
-    /// The cause of a problem.
-    pub fn of(problem: &Problem) -> Self {
-        Self { kind: problem.kind, policies: problem.policies }
-    }
-
-    /// The names of its policies.
-    pub fn policy_names(&self) -> Vec<&'static str> {
-        self.policies.iter().map(RecoveryPolicy::as_str).collect()
-    }
-
-    /// A name for files: the kind and the policies, with hyphens between them.
-    pub fn slug(&self) -> String {
-        let names = self.policy_names();
-        std::iter::once(self.kind.as_str()).chain(names).collect::<Vec<_>>().join("-")
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.as_str())?;
-        if self.policies.is_empty() { Ok(()) } else { write!(f, " ({})", self.policy_names().join(", ")) }
-    }
-}
-
-/// The smallest output with a cause, as an unchanged row of a log.
+/// The smallest output with a cause, as a row of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The number of its line, from 1.
@@ -87,8 +54,17 @@ pub struct Counted {
     pub cut: u64,
     /// The outputs of each group that have it.
     pub groups: BTreeMap<Group, u64>,
+    /// The outputs that also have each other problem: its kind, and its field.
+    pub also: BTreeMap<String, u64>,
     /// The smallest output.
     pub example: Example,
+}
+
+impl Counted {
+    /// The counts of no output yet.
+    fn new(example: Example) -> Self {
+        Self { outputs: 0, cut: 0, groups: BTreeMap::new(), also: BTreeMap::new(), example }
+    }
 }
 
 /// The counts of a log.
@@ -105,6 +81,8 @@ pub struct Tally {
     /// The outputs of each group.
     pub groups: BTreeMap<Group, u64>,
     kinds: BTreeMap<ProblemKind, u64>,
+    /// The outputs with a near marker.
+    pub near_markers: u64,
     causes: IndexMap<Cause, Counted>,
     /// How many outputs have causes that were not counted separately.
     pub unlisted: u64,
@@ -121,50 +99,71 @@ pub struct Output<'o> {
     pub group: &'o str,
     /// Whether it ended at a token limit.
     pub is_cut: bool,
+    /// Whether it ends with a marker, so that nothing cut it off.
+    pub is_complete: bool,
     /// What went wrong in it.
     pub problems: &'o [Problem],
+    /// Whether the repair of the template reads it without these problems.
+    pub is_repaired: bool,
+    /// What looks like a marker in it and is not. It explains closers that are left over.
+    pub near: Option<&'o NearMarker>,
 }
 
 impl Tally {
-    /// Counts an output.
-    pub fn add(&mut self, output: Output<'_>) {
+    /// Counts an output; returns the cause of its problems, if it has some.
+    pub fn add(&mut self, output: Output<'_>) -> Option<Cause> {
         self.outputs += 1;
         let group = add_to(&mut self.groups, output.group, 1);
-        if output.problems.is_empty() {
-            return;
+        let kinds: BTreeSet<ProblemKind> = output.problems.iter().map(|problem| problem.kind).collect();
+        for kind in kinds {
+            *self.kinds.entry(kind).or_default() += 1;
         }
+        let Some(root) = root(output.problems).filter(|root| !is_left_over(root, output.near)) else {
+            return self.add_near(&group, output);
+        };
+        let cause_of = |problem: &Problem| {
+            let cause = OutputCause::of(problem);
+            OutputCause { is_cut: cause.is_cut && !output.is_complete, ..cause }
+        };
+        let own = cause_of(root);
         self.with_problems += 1;
-        let mut seen: Vec<Cause> = Vec::new();
-        let mut kinds: Vec<ProblemKind> = Vec::new();
-        for problem in output.problems {
-            let cause = Cause::of(problem);
-            if !kinds.contains(&cause.kind) {
-                kinds.push(cause.kind);
-                *self.kinds.entry(cause.kind).or_default() += 1;
-            }
-            if !seen.contains(&cause) {
-                seen.push(cause);
-                self.count(cause, &group, output);
-            }
-        }
+        let others = output.problems.iter().filter(|other| output.is_repaired || cause_of(other) != own);
+        let others: BTreeSet<String> = others.map(in_words).collect();
+        let cause = if output.is_repaired { Cause::Template } else { Cause::Output(own) };
+        self.count(&cause, &group, &others, output);
+        Some(cause)
     }
 
-    fn count(&mut self, cause: Cause, group: &str, output: Output<'_>) {
+    /// Counts an output without a problem, or with problems that a near marker explains.
+    fn add_near(&mut self, group: &str, output: Output<'_>) -> Option<Cause> {
+        let NearMarker { written, meant, field, .. } = output.near?.clone();
+        self.with_problems += 1;
+        self.near_markers += 1;
+        let cause = if output.is_repaired { Cause::Template } else { Cause::NearMarker { written, meant, field } };
+        let others: BTreeSet<String> = output.problems.iter().map(in_words).collect();
+        self.count(&cause, group, &others, output);
+        Some(cause)
+    }
+
+    fn count(&mut self, cause: &Cause, group: &str, others: &BTreeSet<String>, output: Output<'_>) {
         let (row, line) = output.row;
-        let cut = u64::from(output.is_cut);
         let example = || Example { line, length: output.length, row: row.into() };
-        if let Some(counted) = self.causes.get_mut(&cause) {
-            counted.outputs += 1;
-            counted.cut += cut;
-            add_to(&mut counted.groups, group, 1);
-            if counted.example.is_larger_than(line, output.length) {
-                counted.example = example();
+        if !self.causes.contains_key(cause) {
+            if self.causes.len() >= CAUSES {
+                self.unlisted += 1;
+                return;
             }
-        } else if self.causes.len() < CAUSES {
-            let groups = BTreeMap::from([(group.to_owned(), 1)]);
-            self.causes.insert(cause, Counted { outputs: 1, cut, groups, example: example() });
-        } else {
-            self.unlisted += 1;
+            self.causes.insert(cause.clone(), Counted::new(example()));
+        }
+        let Some(counted) = self.causes.get_mut(cause) else { return };
+        counted.outputs += 1;
+        counted.cut += u64::from(output.is_cut);
+        add_to(&mut counted.groups, group, 1);
+        for other in others {
+            add_to(&mut counted.also, other, 1);
+        }
+        if counted.example.is_larger_than(line, output.length) {
+            counted.example = example();
         }
     }
 
@@ -185,6 +184,7 @@ impl Tally {
         self.outputs += other.outputs;
         self.failed += other.failed;
         self.with_problems += other.with_problems;
+        self.near_markers += other.near_markers;
         self.unlisted += other.unlisted;
         for (group, count) in &other.groups {
             add_to(&mut self.groups, group, *count);
@@ -204,6 +204,9 @@ impl Tally {
                     for (group, count) in &counted.groups {
                         add_to(&mut known.groups, group, *count);
                     }
+                    for (other, count) in &counted.also {
+                        add_to(&mut known.also, other, *count);
+                    }
                     if known.example.is_larger_than(counted.example.line, counted.example.length) {
                         known.example = counted.example;
                     }
@@ -214,10 +217,17 @@ impl Tally {
         }
     }
 
+    /// Writes the rows of the examples in another form, as that of a server's log in our own.
+    pub fn rewrite_examples(&mut self, rewrite: impl Fn(Value) -> Value) {
+        for counted in self.causes.values_mut() {
+            counted.example.row = rewrite(counted.example.value()).to_string().into_bytes().into();
+        }
+    }
+
     /// The causes, those of the most outputs first.
     pub fn ranked(&self) -> Vec<(&Cause, &Counted)> {
         let mut causes: Vec<_> = self.causes.iter().collect();
-        causes.sort_by_cached_key(|(cause, counted)| (std::cmp::Reverse(counted.outputs), cause.slug()));
+        causes.sort_by_cached_key(|(cause, counted)| (std::cmp::Reverse(counted.outputs), cause.name()));
         causes
     }
 
@@ -237,6 +247,12 @@ impl Tally {
     pub fn share(&self, outputs: u64) -> f64 {
         outputs as f64 / (self.outputs as f64).max(1.0)
     }
+}
+
+/// Whether a problem is the closer of a region whose misspelt opener opened nothing.
+fn is_left_over(problem: &Problem, near: Option<&NearMarker>) -> bool {
+    problem.kind == ProblemKind::StrayMarker
+        && near.is_some_and(|near| !near.closes && problem.field.as_ref() == Some(&near.field))
 }
 
 /// Increments the count of a group; returns the name it is counted under.
@@ -272,16 +288,26 @@ mod tests {
         for (line, text) in rows {
             let row = (text.as_bytes(), *line as u64);
             let group = if text.len() % 2 == 0 { "even" } else { "odd" };
-            tally.add(Output { row, length: text.len(), group, is_cut: false, problems: &problems(text) });
+            let problems = &problems(text);
+            tally.add(Output {
+                row,
+                length: text.len(),
+                group,
+                is_cut: false,
+                is_complete: false,
+                problems,
+                is_repaired: false,
+                near: None,
+            });
         }
         tally
     }
 
     #[test]
-    fn outputs_are_counted_once_for_each_cause() {
+    fn every_output_counts_once() {
         let tally = tally(&[(1, "Hi"), (2, "<c>{,}</c><c>{,}</c>"), (3, "<c>[,]</c>"), (4, "<c>x</c>")]);
         assert_eq!((tally.outputs, tally.with_problems, tally.of_kind(ProblemKind::Malformed)), (4, 3, 3));
-        let ranked: Vec<_> = tally.ranked().iter().map(|(cause, counted)| (cause.slug(), counted.outputs)).collect();
+        let ranked: Vec<_> = tally.ranked().iter().map(|(cause, counted)| (cause.name(), counted.outputs)).collect();
         assert_eq!(ranked.iter().map(|(_, outputs)| outputs).sum::<u64>(), 3, "{ranked:?}");
         let smallest = tally.ranked().iter().map(|(_, counted)| counted.example.length).min();
         assert_eq!(smallest, Some("<c>x</c>".len()));
@@ -289,11 +315,43 @@ mod tests {
     }
 
     #[test]
+    fn a_misspelt_opener_explains_the_closer_after_it() {
+        for (text, is_complete, wanted) in [
+            ("<call>{}</c>", false, "near-marker-call"),
+            ("<c>{}</call>", true, "malformed-call-at-close-call"),
+            ("<c>{", false, "malformed-call-cut"),
+        ] {
+            let problems = &problems(text);
+            let (written, meant, field) = ("<call>".to_owned(), "<c>".to_owned(), "call".to_owned());
+            let near = NearMarker { within: "content".to_owned(), written, meant, field, closes: false };
+            let near = text.starts_with("<call>").then_some(&near);
+            let row = (text.as_bytes(), 1);
+            let (group, length, is_cut, is_repaired) = ("", text.len(), false, false);
+            let mut tally = Tally::default();
+            tally.add(Output { row, length, group, is_cut, is_complete, problems, is_repaired, near });
+            let (cause, counted) = tally.ranked()[0];
+            let also: String =
+                counted.also.iter().map(|(problem, count)| format!(", also {count} {problem}")).collect();
+            assert_eq!(cause.name() + &also, wanted, "{text}");
+        }
+    }
+
+    #[test]
     fn the_memory_has_a_bound() {
         let mut tally = Tally::default();
         for line in 0..1_000 {
             let group = line.to_string();
-            tally.add(Output { row: (b"{}", line), length: 0, group: &group, is_cut: false, problems: &[] });
+            let row = (&b"{}"[..], line);
+            tally.add(Output {
+                row,
+                length: 0,
+                group: &group,
+                is_cut: false,
+                is_complete: false,
+                problems: &[],
+                is_repaired: false,
+                near: None,
+            });
         }
         assert_eq!((tally.groups.len(), tally.groups[OTHERS]), (GROUPS + 1, 1_000 - GROUPS as u64));
     }

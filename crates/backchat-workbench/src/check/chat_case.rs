@@ -1,7 +1,7 @@
 //! Checks one rendered chat: reads it back to its messages and compares them with the expectation.
 
-use super::compare::differences;
 use super::fixture::{ActualChat, ChatCase};
+use crate::differences::differences;
 use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::Value;
 use backchat_probe::chats::Unrenderer;

@@ -5,8 +5,8 @@ use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::compare::differences;
 use super::fixture_files::{Entries, entries, is_passed_over};
+use crate::differences::differences;
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json;
 use backchat_derive::derive::{self, Options};

@@ -1,26 +1,23 @@
 //! Checks whether the grammar of a case's request accepts its output.
 
 use super::fixture::Case;
-use super::round_trip::Chat;
+use super::round_trip::joined;
 use backchat_core::diagnostic::{Diagnostic, line_column};
+use backchat_derive::wire::Wire;
 use backchat_grammar::{Fed, Request};
 use backchat_parser::template::Template;
 
 /// Follows the output of a case through the grammar of its prompt and tools. The error has the place of the rejection,
 /// or says why there is no grammar.
-pub fn run(case: &Case, template: &Template, chat: &Chat) -> Result<(), String> {
-    let wire = chat.wire(&case.variables, case.tools.is_some());
-    let wire = wire.ok_or("the renders of the chat template do not show how a turn is written")?;
+pub fn run(case: &Case, template: &Template, wire: &Wire) -> Result<(), String> {
     let prompt = (!case.prefix.is_empty()).then_some(case.prefix.as_str());
-    let refused = |problems: Vec<Diagnostic>| {
-        let problems: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
-        format!("no grammar could be written for the request: {}", problems.join("; "))
-    };
+    let refused =
+        |problems: Vec<Diagnostic>| format!("no grammar could be written for the request: {}", joined(&problems));
     let request = match &case.request {
         Some(body) => Request::from_body(body).map_err(refused)?,
         None => Request::default().tools(case.tools.as_ref()),
     };
-    let grammar = backchat_grammar::build(template, &wire, &request.prompt(prompt)).map_err(refused)?;
+    let grammar = backchat_grammar::build(template, wire, &request.prompt(prompt)).map_err(refused)?;
     // The engine ends at the stop, which is not part of the grammar; without one it was cut short, and may be anywhere.
     let stops = grammar.stop().iter().map(|(stop, _)| stop).chain(&case.stop);
     let turn = case.output.trim_end();

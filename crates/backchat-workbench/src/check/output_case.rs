@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compare::{differences, fits};
 use super::fixture::{Actual, Case, Expected};
 use super::grammar_case;
 use super::reading::Reading;
 use super::round_trip::{self, Chat, Returned};
 use super::splits::{Cut, WHOLE, characters, cuts};
 use super::truncation;
+use crate::differences::differences;
 use backchat_chat::{Instant, Stopwatch};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, shell_word, shortened};
 use backchat_core::json::{Object, Value};
@@ -307,11 +307,20 @@ impl<'c> Check<'c> {
         if !self.case.grammar || self.case.expected.message.is_none() {
             return true;
         }
-        let problem = match chat {
-            Some(chat) => grammar_case::run(self.case, template, chat).err(),
-            None => Some("`grammar: yes` needs `chat-template: FILE`".to_owned()),
+        let model = match chat {
+            Some(chat) => chat.model(template, self.case),
+            None => Err("`grammar: yes` needs `chat-template: FILE`".to_owned()),
         };
-        if let Some(problem) = problem {
+        if let Ok(model) = &model
+            && let [verdict, details @ ..] = model.doubts().as_slice()
+        {
+            let span = self.case.span.clone();
+            let found = self.diagnostic(Severity::Warning, "check-grammar-unproved", verdict.clone(), span);
+            let details = details.iter().map(|detail| format!("; {detail}")).collect::<String>();
+            self.found.push(found.help(format!("`backchat derive CHAT_TEMPLATE` shows the same{details}")));
+        }
+        let problem = model.and_then(|model| grammar_case::run(self.case, template, &model.wire));
+        if let Err(problem) = problem {
             let diagnostic = self.diagnostic(Severity::Error, "check-grammar", problem, self.case.span.clone());
             self.found.push(diagnostic.help(
                 "`backchat grammar CHAT_TEMPLATE --check OUTPUT` shows the same; if the model writes text that its chat template never renders, write `allow: check-grammar`",
@@ -424,6 +433,16 @@ fn ends_inside(template: &Template, whole: &Reading, stops: &[String]) -> bool {
     let field = template.field(field).filter(|field| field.open.is_some() && span.start == span.end);
     let Some(close) = field.and_then(|field| field.close.as_ref()) else { return false };
     !stops.iter().any(|stop| matches!(close.pattern().find_at(stop, 0), Ok(Some(_))))
+}
+
+/// Whether a problem is the one that `=== error` names: the whole line, its kind, or its kind and a part of the reason.
+pub(super) fn fits(said: &str, found: &str) -> bool {
+    match said.split_once(": ") {
+        Some((what, part)) => {
+            found.split_once(": ").is_some_and(|(kind, reason)| kind == what && reason.contains(part))
+        }
+        None => found == said || found.split_once(": ").is_some_and(|(kind, _)| kind == said),
+    }
 }
 
 /// How the message of a reading differs from another's, or why it has none.

@@ -1,8 +1,7 @@
 //! The expectation that a case would get if it were blessed: `None` if it is unchanged.
 
-use super::compare::fits;
 use super::fixture::{Actual, ActualChat, Case, ChatCase, FixtureFile, rewrite, section_text};
-use super::output_case::OUT_OF_TIME;
+use super::output_case::{OUT_OF_TIME, fits};
 use super::suite::{Entry, Meaning, Report, Status};
 use backchat_core::diagnostic::Severity;
 use backchat_core::json::Value;

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::compare::differences;
 use super::fixture::{Case, RoundTrip};
 use super::reading::Reading;
 use super::splits::WHOLE;
+use crate::differences::differences;
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::common_start;
-use backchat_derive::wire::Wire;
+use backchat_derive::derive::{self, Model};
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{Options, Parser};
 use backchat_parser::template::Template;
@@ -23,14 +23,15 @@ pub struct Chat {
     template: Arc<ChatTemplate>,
     for_tools: Option<Arc<ChatTemplate>>,
     special_tokens: Object,
-    /// The wires found so far, by what they were found with.
-    wires: Mutex<HashMap<String, Option<Arc<Wire>>>>,
+    /// The models opened so far, by what they were opened with.
+    models: Mutex<HashMap<String, Result<Arc<Model>, String>>>,
 }
 
 impl Chat {
     /// Reads a chat template from any place that holds one. The error has the texts it is about.
     pub fn open(name: &str) -> Result<Self, (Vec<Diagnostic>, Sources)> {
         let source = backchat_chat::source::open(name, None).map_err(|error| (error.diagnostics, error.sources))?;
+        let source = source.with_tokens_beside();
         let compile = |source: &backchat_chat::source::Source| {
             ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| {
                 let text = ChatTemplate::normalize(&source.template);
@@ -41,7 +42,7 @@ impl Chat {
         let special_tokens = source.special_tokens.clone();
         let with_tools = source.clone().for_tools();
         let for_tools = if with_tools == source { None } else { Some(compile(&with_tools)?) };
-        Ok(Self { template, for_tools, special_tokens, wires: Mutex::default() })
+        Ok(Self { template, for_tools, special_tokens, models: Mutex::default() })
     }
 
     fn template(&self, has_tools: bool) -> &Arc<ChatTemplate> {
@@ -60,18 +61,27 @@ impl Chat {
         (self.template(has_tools).source(), self.all(variables))
     }
 
-    /// How the template writes a turn, computed once; `None` if its renders do not show it.
-    pub(super) fn wire(&self, variables: &Object, has_tools: bool) -> Option<Arc<Wire>> {
-        let all = self.all(variables);
-        let key = format!("{has_tools} {}", Value::Object(all.clone()));
-        let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
-        wires.entry(key).or_insert_with(|| Wire::find(self.template(has_tools), &all, None).map(Arc::new)).clone()
+    /// The model of a response template, opened once: its wire and its doubts are those of the chat template.
+    pub(super) fn model(&self, template: &Template, case: &Case) -> Result<Arc<Model>, String> {
+        let (source, all) = self.given(&case.variables, case.tools.is_some());
+        let key = format!("{} {}", case.tools.is_some(), Value::Object(all.clone()));
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = || {
+            let opened = Model::open(source, Some(template.clone()), &derive::Options::default().variables(all));
+            opened.map(Arc::new).map_err(|problems| joined(&problems))
+        };
+        models.entry(key).or_insert_with(open).clone()
     }
 
     /// The reader of the template's renders.
     pub(super) fn unrenderer(&self, variables: &Object, has_tools: bool) -> Unrenderer<Arc<ChatTemplate>> {
         Unrenderer::new(self.template(has_tools).clone(), self.all(variables), RenderOptions::default())
     }
+}
+
+/// The messages of problems in one line.
+pub(super) fn joined(problems: &[Diagnostic]) -> String {
+    problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// The input of the chat template: with the message at the end, or with the prompt for it.

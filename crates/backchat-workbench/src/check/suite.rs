@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -97,7 +97,7 @@ impl<'f> Entry<'f> {
 }
 
 /// The result of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
     /// It holds.
@@ -177,6 +177,18 @@ impl Loaded {
             }
         }
         loaded
+    }
+
+    /// Replaces the loaded template of a file; returns the previous one.
+    pub(super) fn replace(&mut self, file: &Path, template: Template) -> Option<Template> {
+        let slot = self.templates.get_mut(file)?;
+        match std::mem::replace(slot, Ok(TemplateOrSchema::Template(template))) {
+            Ok(TemplateOrSchema::Template(before)) => Some(before),
+            other => {
+                *slot = other;
+                None
+            }
+        }
     }
 
     /// The key of everything that decides how a case's chat is read back.

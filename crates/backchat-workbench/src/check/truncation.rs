@@ -64,7 +64,7 @@ impl<'r> Regions<'r> {
             return Some(format!("parsing stops: {error}"));
         }
         for event in &short.events {
-            let Event::Close { field, value, span, body } = event else { continue };
+            let Event::Close { field, value, span, body, .. } = event else { continue };
             let calls = names(value);
             let Some(first) = calls.first() else { continue };
             let is_closed = span.end > span.start;

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 pub use piped::{Arrival, Piped};
 pub use problem::Problem;
 
-use backchat_core::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources};
+use backchat_core::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources, in_file, invalid_json};
 use backchat_core::json::{self, Value};
 use backchat_legacy::schema;
 use backchat_parser::template::source::{self, Opened, SourceError};
@@ -20,6 +20,8 @@ use backchat_parser::tokens::{Tokenizer, Tokens, TokensError};
 
 /// The largest tokenizer.json that is read; those of large vocabularies are larger than any other file here.
 const LARGEST_TOKENIZER: u64 = 256 << 20;
+
+const CONTROL_TOKENS: &str = "chat_control_tokens";
 
 /// The text of a file, or of standard input.
 pub fn text(path: &str) -> Result<String, Problem> {
@@ -63,11 +65,7 @@ pub fn json(path: &str) -> Result<Value, Problem> {
 /// Parses the text of a file as JSON.
 pub fn json_of(path: &str, text: String) -> Result<Value, Problem> {
     backchat_core::json::read(&text).map_err(|error| Problem {
-        diagnostics: vec![
-            Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message()))
-                .at(Place::span(&text, error.offset()..error.offset()).in_file(name(path)))
-                .help("correct the JSON here; nothing after this place was read"),
-        ],
+        diagnostics: vec![in_file(invalid_json(&text, &error), name(path))],
         sources: Sources::none().with(name(path), text),
     })
 }
@@ -87,7 +85,10 @@ pub fn tools(path: &str) -> Result<Value, Problem> {
         }
     };
     let wrong = (0..).zip(items).filter_map(|(index, tool)| wrong_tool(tool, &json::Path::root().index(index)));
-    let diagnostics: Vec<_> = wrong.map(|(place, message)| in_json(path, &text, &place, message)).collect();
+    let help = "write each tool as `{\"type\": \"function\", \"function\": {\"name\": …, \"parameters\": {…}}}`";
+    let diagnostic =
+        |(value, message)| Diagnostic::error("wrong-tool", message).at(place_in_json(path, &text, &value)).help(help);
+    let diagnostics: Vec<_> = wrong.map(diagnostic).collect();
     if diagnostics.is_empty() {
         return Ok(tools);
     }
@@ -119,13 +120,11 @@ fn wrong_tool(tool: &Value, path: &json::Path) -> Option<(json::Path, String)> {
     }
 }
 
-/// A problem with a value of a JSON file.
-fn in_json(path: &str, text: &str, value: &json::Path, message: String) -> Diagnostic {
+/// The place of a value in a JSON file.
+fn place_in_json(path: &str, text: &str, value: &json::Path) -> Place {
     let places = json::read_with_places(text).map(|(_, places)| places).unwrap_or_default();
     let span = places.at(value).map(|place| place.value.clone());
-    let place = span.map_or_else(|| Place::file(name(path)), |span| Place::span(text, span).in_file(name(path)));
-    let help = "write each tool as `{\"type\": \"function\", \"function\": {\"name\": …, \"parameters\": {…}}}`";
-    Diagnostic::error("wrong-tool", message).at(place).help(help)
+    span.map_or_else(|| Place::file(name(path)), |span| Place::span(text, span).in_file(name(path)))
 }
 
 /// Whether a name is that of a model in the Hugging Face cache, and of no file.
@@ -171,6 +170,24 @@ fn tokenizer_file(name: &str) -> Result<String, Problem> {
     let place = place(name)?;
     let path = Path::new(&place);
     Ok(if path.is_dir() { path.join("tokenizer.json").to_string_lossy().into_owned() } else { place })
+}
+
+/// The `chat_control_tokens` in the tokenizer_config.json next to a tokenizer.json, if it has any.
+pub fn chat_control_tokens(name: &str) -> Result<Option<Vec<String>>, Problem> {
+    let config = Path::new(&tokenizer_file(name)?).with_file_name("tokenizer_config.json").display().to_string();
+    if !Path::new(&config).is_file() {
+        return Ok(None);
+    }
+    let text = text(&config)?;
+    let value = json_of(&config, text.clone())?;
+    let Some(listed) = value.get(CONTROL_TOKENS).filter(|listed| !listed.is_null()) else { return Ok(None) };
+    let texts = listed.as_list().and_then(|items| items.iter().map(|item| Some(item.as_str()?.to_owned())).collect());
+    texts.map(Some).ok_or_else(|| {
+        let diagnostic = Diagnostic::error("wrong-type", format!("`{CONTROL_TOKENS}` should be a list of strings"))
+            .at(place_in_json(&config, &text, &json::Path::root().key(CONTROL_TOKENS)))
+            .help("list the added tokens that only the chat template may write, or remove the key");
+        Problem { diagnostics: vec![diagnostic], sources: Sources::none().with(self::name(&config), text) }
+    })
 }
 
 /// The response template that a name refers to.
@@ -228,6 +245,15 @@ pub fn stdin_once<'i>(inputs: impl IntoIterator<Item = Option<&'i str>>, help: &
         0 | 1 => Ok(()),
         _ => Err(Diagnostic::error("input-read-twice", "standard input is named more than once").help(help)),
     }
+}
+
+/// Refuses to change a file that is no longer as it was read.
+pub fn is_unchanged(name: &str, before: &str) -> Result<(), Problem> {
+    if text(name)? == before {
+        return Ok(());
+    }
+    let problem = Diagnostic::error("file-changed", "the file changed since it was read; nothing was written");
+    Err(problem.at(Place::file(name)).help("look at it again as it is now").into())
 }
 
 /// The error about a file that cannot be read.

@@ -30,7 +30,7 @@ pub use subject::Subject;
 use std::collections::HashSet;
 
 use backchat_chat::ChatTemplate;
-use backchat_core::diagnostic::{Diagnostic, Edit, Place, with_edits};
+use backchat_core::diagnostic::{Diagnostic, Edit, with_edits};
 use backchat_legacy::schema::source::OpenedSchema;
 use backchat_probe::doctor::{Options, examine, traps};
 use rule::Source;
@@ -74,14 +74,17 @@ pub fn lint_schema(opened: &OpenedSchema) -> Vec<Diagnostic> {
     in_order(found)
 }
 
-/// All findings about a chat template: the traps that `doctor` finds in renders, in the order of the rules.
+/// All findings about a chat template: the traps that `doctor` finds, in the order of the rules.
 pub fn lint_chat_template(template: &ChatTemplate, options: &Options, file: &str) -> Vec<Diagnostic> {
     let rules = RULES.iter().filter(|rule| matches!(rule.source, Source::Doctor));
     let found = traps(&examine(template, options));
     rules
         .flat_map(|rule| {
             let of_rule = found.iter().filter(|trap| trap.id == rule.id);
-            of_rule.map(|trap| trap.clone().at(Place::file(file)))
+            of_rule.map(|trap| {
+                let place = trap.place.clone().unwrap_or_default();
+                trap.clone().at(place.in_file(file))
+            })
         })
         .collect()
 }

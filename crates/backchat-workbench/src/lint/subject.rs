@@ -8,7 +8,7 @@ use backchat_core::json::{self, Object, Path, Places, Value};
 use backchat_derive::targets::{Reader, Reason, Refusal, Target};
 use backchat_parser::pattern::Pattern;
 use backchat_parser::template::source::Opened;
-use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
+use backchat_parser::template::{Delimiter, Field, Template};
 use backchat_parser::tokens::Tokens;
 pub(super) use backchat_probe::probe::REASONING_KEYS as REASONING;
 
@@ -157,7 +157,7 @@ impl<'t> Subject<'t> {
                 patterns.push((Self::delimiter_path(field, side), delimiter.pattern()));
             }
             if side == Side::Open
-                && let ContentSpec::XmlInline(args) = &field.content
+                && let Some(args) = field.content.tags()
             {
                 patterns.push((Self::path(field).key("content_args").key("tag_pattern"), &args.tag_pattern));
             }

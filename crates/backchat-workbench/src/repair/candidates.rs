@@ -1,5 +1,6 @@
 //! The changes from one template towards another, the smallest first.
 
+use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Path, Step, Value};
 
 /// A template with one change.
@@ -15,6 +16,11 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// Whether it is the draft itself.
+    pub fn is_whole(&self) -> bool {
+        self.place.steps().is_empty()
+    }
+
     /// Whether its place is that of another, or below it.
     pub fn lies_within(&self, other: &Candidate) -> bool {
         let (own, others) = (self.place.steps(), other.place.steps());
@@ -28,6 +34,9 @@ const ALTERNATIVES: [[&str; 2]; 3] =
 
 /// The longest value in a message, in characters.
 const EXCERPT: usize = 60;
+
+/// How many changes inside a value are named.
+const MOST_CHANGES: usize = 3;
 
 /// The changes of `template` towards `draft`.
 pub(super) fn candidates(template: &Value, draft: &Value) -> Vec<Candidate> {
@@ -90,7 +99,7 @@ fn values(place: &Path, old: &Object, new: &Object, but: &[&str]) -> Vec<(Path, 
         let here = place.key(key);
         let message = match (old.get(key), other) {
             (Some(known), _) if known == value => continue,
-            (Some(known), _) => format!("change `{here}` from {} to {}", shown(known), shown(value)),
+            (Some(known), _) => change(&here, known, value),
             (None, Some(other)) => format!("write `{}` as `{key}`: {}", place.key(other), shown(value)),
             (None, None) => format!("add `{here}`: {}", shown(value)),
         };
@@ -113,8 +122,60 @@ fn values(place: &Path, old: &Object, new: &Object, but: &[&str]) -> Vec<(Path, 
     found
 }
 
+/// A change in words; of a long object or list, only what differs in it.
+fn change(here: &Path, old: &Value, new: &Value) -> String {
+    let is_long = |value: &Value| value.to_string().chars().count() > EXCERPT;
+    if !is_long(old) && !is_long(new) {
+        return format!("change `{here}` from {} to {}", shown(old), shown(new));
+    }
+    let mut changes = Vec::new();
+    list_changes(here, old, new, &mut changes);
+    let more = changes.len().saturating_sub(MOST_CHANGES);
+    changes.truncate(MOST_CHANGES);
+    if more > 0 {
+        changes.push(format!("{more} more"));
+    }
+    changes.join(", and ")
+}
+
+fn list_changes(here: &Path, old: &Value, new: &Value, changes: &mut Vec<String>) {
+    match (old, new) {
+        (old, new) if old == new => {}
+        (Value::Object(old), Value::Object(new)) => {
+            for (key, value) in new.iter() {
+                match old.get(key) {
+                    Some(known) => list_changes(&here.key(key), known, value, changes),
+                    None => changes.push(format!("add `{}`: {}", here.key(key), shown(value))),
+                }
+            }
+            let removed = old.keys().filter(|key| !new.contains_key(key));
+            changes.extend(removed.map(|key| format!("remove `{}`", here.key(key))));
+        }
+        (Value::List(old), Value::List(new)) if old.len() == new.len() => {
+            for (index, (old, new)) in old.iter().zip(new).enumerate() {
+                list_changes(&here.index(index), old, new, changes);
+            }
+        }
+        _ => {
+            let (old, new) = (old.to_string(), new.to_string());
+            let from = first_shown(&old, &new);
+            let shown = |text: &str| {
+                let tail: String = text.chars().skip(from).collect();
+                format!("{}{}", if from > 0 { "…" } else { "" }, shortened(&tail, EXCERPT))
+            };
+            changes.push(format!("change `{here}` from {} to {}", shown(&old), shown(&new)));
+        }
+    }
+}
+
+/// The character from which two texts are shown: their first one, unless their excerpts would be equal.
+fn first_shown(old: &str, new: &str) -> usize {
+    let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b).count();
+    if same < EXCERPT { 0 } else { same - EXCERPT / 3 }
+}
+
 fn shown(value: &Value) -> String {
-    backchat_core::diagnostic::shortened(&value.to_string(), EXCERPT).into_owned()
+    shortened(&value.to_string(), EXCERPT).into_owned()
 }
 
 fn with(object: &Object, key: &str, value: Value) -> Object {
@@ -128,4 +189,43 @@ pub(super) fn value_at<'v>(template: &'v Value, place: &Path) -> Option<&'v Valu
         Step::Key(key) => value.get(key),
         Step::Index(index) => value.as_list()?.get(*index),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backchat_core::json;
+
+    #[test]
+    fn a_change_of_a_long_value_names_what_differs() {
+        let call = |name: &str, more: &str| {
+            format!(
+                r#"{{"type": "function", "function": {{"name": "{name}", "arguments": "{{content.arguments}}"}}{more}}}"#
+            )
+        };
+        let (long, longer) = ("x".repeat(70) + "</a>", "x".repeat(70) + "</b>");
+        let tail = "x".repeat(17);
+        for (old, new, said) in [
+            (
+                call("{content}", ""),
+                call("{content.name}", ""),
+                r#"change `t.function.name` from "{content}" to "{content.name}""#.to_owned(),
+            ),
+            (
+                call("{content}", r#", "id": "{n}""#),
+                call("{content.name}", r#", "kind": 1"#),
+                r#"change `t.function.name` from "{content}" to "{content.name}", and add `t.kind`: 1, and remove `t.id`"#
+                    .to_owned(),
+            ),
+            (
+                format!("[\"{long}\", 1]"),
+                format!("[\"{longer}\", 1]"),
+                format!("change `t[0]` from …{tail}x</a>\" to …{tail}x</b>\""),
+            ),
+            (r#"{"a": 1}"#.to_owned(), r#"{"a": 2}"#.to_owned(), r#"change `t` from {"a": 1} to {"a": 2}"#.to_owned()),
+        ] {
+            let (old, new) = (json::read(&old).unwrap(), json::read(&new).unwrap());
+            assert_eq!(change(&Path::root().key("t"), &old, &new), said);
+        }
+    }
 }

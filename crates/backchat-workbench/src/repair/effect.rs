@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backchat_core::diagnostic::Fix;
-use backchat_core::json::Value;
+use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Conversation, Fate, Options};
 use backchat_parser::template::source;
 
@@ -34,11 +34,21 @@ pub fn effects(chat_template: &str, file: &str, text: &str, fixes: &[&Fix], opti
 /// Whether each conversation is read right, by its name.
 pub(super) fn fates(conversations: &[Conversation]) -> HashMap<String, bool> {
     let named = conversations.iter().map(|conversation| {
-        let Conversation { said, after, setting, fate, .. } = conversation;
-        let setting = Value::Object(setting.clone());
-        (format!("{said} after {after} with {setting}"), !matches!(fate, Fate::Failed(_)))
+        let is_read = !matches!(conversation.fate, Fate::Failed(_));
+        (name(conversation), is_read)
     });
     named.collect()
+}
+
+/// The name of a conversation, whatever template reads it.
+pub(super) fn name(conversation: &Conversation) -> String {
+    let Conversation { said, after, setting, .. } = conversation;
+    name_of(&format!("{said} after {after}"), setting)
+}
+
+/// The name of a conversation by its description and its variables.
+pub(super) fn name_of(case: &str, setting: &Object) -> String {
+    format!("{case} with {}", Value::Object(setting.clone()))
 }
 
 /// How many conversations are newly read right, and how many no longer. Those that only one of the templates has, which

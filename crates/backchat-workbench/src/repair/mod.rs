@@ -19,14 +19,17 @@
 mod candidates;
 mod edits;
 mod effect;
+mod plan;
 
-use backchat_core::diagnostic::{Fix, Place};
-use backchat_derive::derive::{self, Options};
+use backchat_core::diagnostic::{Diagnostic, Fix, Place};
+use backchat_core::json::{Object, Value};
+use backchat_derive::derive::{self, Conversation, Options};
 use backchat_parser::template::{Template, source};
 use candidates::{Candidate, candidates};
 use effect::{compared, fates};
 
 pub use effect::{Effect, effects};
+pub use plan::{Plan, Step, plan};
 
 /// A change of a response template with which more conversations parse back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,36 +45,109 @@ pub struct Repair {
     pub breaks: usize,
 }
 
+impl Repair {
+    /// The change and its effect, in one line.
+    pub fn describe(&self) -> String {
+        format!("{}: {}", self.fix.message, self.effect())
+    }
+
+    /// How many conversations it fixes and breaks.
+    pub fn effect(&self) -> String {
+        let count = |count: usize| if count == 0 { "none".to_owned() } else { count.to_string() };
+        format!("fixes {}, breaks {}", count(self.fixes), count(self.breaks))
+    }
+
+    /// The data of the command's JSON; the edits are bytes of the file.
+    pub fn to_value(&self) -> Value {
+        let found = Diagnostic { fix: Some(self.fix.clone()), ..Diagnostic::error("", "") }.at(self.place.clone());
+        let Value::Object(mut found) = found.to_value() else { return Value::Null };
+        let mut entries = Object::from([("message", self.fix.message.as_str().into())]);
+        for key in ["file", "line", "column", "path"] {
+            entries.extend(found.shift_remove(key).map(|value| (key, value)));
+        }
+        entries.insert("fixes", self.fixes.into());
+        entries.insert("breaks", self.breaks.into());
+        let edits = found.get("fix").and_then(|fix| fix.get("edits")).cloned();
+        entries.insert("edits", edits.unwrap_or_default());
+        Value::Object(entries)
+    }
+}
+
 /// The repairs of a file that holds a response template, the best first; none if the template does not load, if it
 /// is proved, or if no draft is derived.
 ///
 /// It derives a draft and proves a template for every difference between the two: it takes a few times as long as
 /// deriving.
 pub fn repairs(chat_template: &str, file: &str, text: &str, options: &Options) -> Vec<Repair> {
-    let Ok(opened) = source::from_text(file.to_owned(), text.to_owned()) else { return Vec::new() };
-    let template = &opened.loaded.template;
+    with_draft(chat_template, file, text, options, |draft| {
+        let found = draft.improvements(text)?.found;
+        Some(in_order(found))
+    })
+    .unwrap_or_default()
+}
+
+/// The draft that a template is changed towards, and the conversations that judge a change.
+struct Draft<'d> {
+    file: &'d str,
+    template: Value,
+    conversations: &'d dyn Fn(&Template) -> Vec<Conversation>,
+}
+
+/// The changes of a template with which more conversations parse back.
+struct Improvements {
+    /// The conversations as the template reads them.
+    before: Vec<Conversation>,
+    found: Vec<(Candidate, Repair)>,
+}
+
+/// Runs a closure with the draft for a file that holds a template; `None` if there is nothing to repair, or no draft.
+fn with_draft<T>(
+    chat_template: &str,
+    file: &str,
+    text: &str,
+    options: &Options,
+    use_it: impl FnOnce(&Draft<'_>) -> Option<T>,
+) -> Option<T> {
+    let opened = source::from_text(file.to_owned(), text.to_owned()).ok()?;
     derive::with_conversations(chat_template, options, |conversations| {
-        let before = fates(&conversations(template));
-        if before.values().all(|is_read| *is_read) {
-            return Vec::new();
+        let template = &opened.loaded.template;
+        if fates(&conversations(template)).values().all(|is_read| *is_read) {
+            return None;
         }
+        // The proof tries the policies; a draft does not depend on them.
+        let options = options.clone().leave_policies(true);
         let wanted = match derive::reasoning_field(template) {
-            Some(name) => options.clone().reasoning_field(name.to_owned()),
-            None => options.clone(),
+            Some(name) => options.reasoning_field(name.to_owned()),
+            None => options,
         };
-        let Some(draft) = derive::derive(chat_template, &wanted).response_template else { return Vec::new() };
-        let found = candidates(&template.to_value(), &draft).into_iter().filter_map(|candidate| {
+        let template = derive::derive(chat_template, &wanted).response_template?;
+        use_it(&Draft { file, template, conversations })
+    })?
+}
+
+impl Draft<'_> {
+    /// The changes of a file's text with which more conversations parse back; `None` if it does not load.
+    fn improvements(&self, text: &str) -> Option<Improvements> {
+        let opened = source::from_text(self.file.to_owned(), text.to_owned()).ok()?;
+        let template = &opened.loaded.template;
+        let before = (self.conversations)(template);
+        let known = fates(&before);
+        let changes = match known.values().all(|is_read| *is_read) {
+            true => Vec::new(),
+            false => candidates(&template.to_value(), &self.template),
+        };
+        let found = changes.into_iter().filter_map(|candidate| {
             let changed = Template::from_value(&candidate.template).ok()?.template;
-            let Effect { fixes, breaks } = compared(&before, &fates(&conversations(&changed)));
+            let Effect { fixes, breaks } = compared(&known, &fates(&(self.conversations)(&changed)));
             let edit = edits::edit(text, &opened.path, &candidate)?;
             let place = Place::span(text, edit.span.clone()).in_file(&*opened.file);
             let place = place.path(candidate.place.below(&opened.path).to_string());
             let fix = Fix { message: candidate.message.clone(), edits: vec![edit] };
             (fixes > breaks).then_some((candidate, Repair { place, fix, fixes, breaks }))
         });
-        in_order(found.collect())
-    })
-    .unwrap_or_default()
+        let found = found.collect();
+        Some(Improvements { before, found })
+    }
 }
 
 /// The best first; of equal ones the smallest, which already comes first.
@@ -94,22 +170,22 @@ fn in_order(mut found: Vec<(Candidate, Repair)>) -> Vec<Repair> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backchat_core::json::{self, Object, Value};
+    use backchat_core::json;
     use backchat_derive::derive::Status;
 
-    const CHAT: &str = "{% for m in messages %}{% if m.role == 'assistant' %}<bot>\
+    pub(super) const CHAT: &str = "{% for m in messages %}{% if m.role == 'assistant' %}<bot>\
         {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}\
         {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>\
         {% else %}<{{ m.role }}>{{ m.content }}<end>{% endif %}{% endfor %}\
         {% if add_generation_prompt %}<bot>{% endif %}";
 
-    fn draft() -> String {
+    pub(super) fn draft() -> String {
         let derivation = derive::derive(CHAT, &Options::default());
         assert_eq!(derivation.status, Status::Proved, "{}", derivation.headline());
         derivation.response_template.unwrap().to_pretty("  ")
     }
 
-    fn proves(text: &str) -> bool {
+    pub(super) fn proves(text: &str) -> bool {
         let template = Template::load(text).unwrap().template;
         derive::prove(CHAT, &template, &Options::default()).status == Status::Proved
     }

@@ -1,12 +1,13 @@
 //! Finds events that are wrong or look wrong, and the part of the template that causes them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::compact_value::CompactValue;
+use super::markers::{Markers, is_close, markers, written};
 use super::message::{is_kept, joinable};
 use super::recording::{Closed, Kind, Recording};
 use backchat_core::json::{Object, Value};
-use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
+use backchat_parser::template::Field;
 
 /// The keys of the delimiter that opens a field's region, and of the one that closes it.
 pub const OPEN_KEYS: &[&str] = &["open", "open_pattern"];
@@ -141,7 +142,7 @@ impl Recording {
 
     fn is_text(&self, close: &Closed) -> bool {
         let field = self.field_of(close).and_then(|field| self.field(field));
-        close.value.is_ok() && field.is_some_and(|field| matches!(field.content, ContentSpec::Text { .. }))
+        close.value.is_ok() && field.is_some_and(|field| field.content.is_text())
     }
 
     /// Whether a region ended with the output although its field has a close.
@@ -171,76 +172,4 @@ pub fn acting(recording: &Recording, event: usize) -> Option<(usize, &'static [&
 /// A joined text with one more part.
 fn extended(before: Option<String>, join: &str, part: &str) -> String {
     before.map_or_else(|| part.to_owned(), |before| before + join + part)
-}
-
-/// The markers that the delimiters of a template are made of: `<word>`, `</word>`, `<|word|>`, `[WORD]`.
-struct Markers<'t> {
-    known: Vec<String>,
-    /// Markers that were found in a text and are not among these.
-    others: HashSet<&'t str>,
-}
-
-/// The longest marker, in bytes.
-const LONGEST_MARKER: usize = 64;
-
-/// The most markers of a text that are examined.
-const MOST_MARKERS: usize = 10_000;
-
-impl<'t> Markers<'t> {
-    fn new(template: &Template) -> Self {
-        let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
-        let known =
-            delimiters.flat_map(|delimiter| markers(&written(delimiter)).map(str::to_owned).collect::<Vec<_>>());
-        Self { known: known.collect(), others: HashSet::new() }
-    }
-
-    /// The first marker of a text that is one of these, or nearly.
-    fn left_in(&mut self, text: &'t str) -> Option<&'t str> {
-        let mut left = markers(text).take(if self.known.is_empty() { 0 } else { MOST_MARKERS });
-        left.find(|marker| {
-            if self.others.contains(marker) {
-                return false;
-            }
-            let is_left = self.known.iter().any(|known| is_close(known, marker));
-            if !is_left && self.others.len() < MOST_MARKERS {
-                self.others.insert(marker);
-            }
-            is_left
-        })
-    }
-}
-
-/// The text of a delimiter in which markers are searched.
-fn written(delimiter: &Delimiter) -> String {
-    match delimiter {
-        Delimiter::Literals { literals, .. } => literals.join("\n"),
-        // The name of a group is not a marker, and an escape means the character after it.
-        Delimiter::Pattern(pattern) => pattern.source().replace("(?P<", "(").replace('\\', ""),
-    }
-}
-
-/// Whether two markers are equal up to one typo per four characters.
-fn is_close(one: &str, other: &str) -> bool {
-    let (first, second) = (one.chars().count(), other.chars().count());
-    let most = first.max(second) / 4;
-    one.starts_with('<') == other.starts_with('<')
-        && first.abs_diff(second) <= most
-        && strsim::damerau_levenshtein(one, other) <= most
-}
-
-fn markers(text: &str) -> impl Iterator<Item = &str> {
-    let starts = text.match_indices(['<', '[']);
-    starts.filter_map(move |(at, open)| {
-        let rest = text.get(at..)?;
-        let close = if open == "<" { '>' } else { ']' };
-        let end = rest
-            .char_indices()
-            .skip(1)
-            .take_while(|(at, _)| *at < LONGEST_MARKER)
-            .find(|(_, c)| *c == close || c.is_whitespace() || matches!(c, '<' | '[' | '"' | '\'' | ','))?;
-        let marker = rest.get(..=end.0).filter(|_| end.1 == close)?;
-        let has_word = marker.chars().filter(|c| c.is_alphabetic()).count() > 1;
-        let is_loud = open == "<" || !marker.chars().any(char::is_lowercase);
-        (has_word && is_loud).then_some(marker)
-    })
 }

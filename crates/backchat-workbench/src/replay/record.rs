@@ -298,13 +298,15 @@ impl Recorder {
             EventRef::Open { captures, .. } => {
                 recording.opens.push(Opened { event: index, start, captures: captures.into() });
             }
-            EventRef::Close { value, body, .. } => {
+            EventRef::Close { value, captures, body, .. } => {
                 let body = place(body.start)..place(body.end);
-                recording.closes.push(Closed { event: index, start, body, value: Ok(CompactValue::new(value)) });
+                let (value, captures) = (Ok(CompactValue::new(value)), captures.into());
+                recording.closes.push(Closed { event: index, start, body, value, captures });
             }
             EventRef::Malformed { reason, body, .. } => {
                 let body = place(body.start)..place(body.end);
-                recording.closes.push(Closed { event: index, start, body, value: Err(reason.into()) });
+                let (value, captures) = (Err(reason.into()), Box::default());
+                recording.closes.push(Closed { event: index, start, body, value, captures });
             }
             _ => {}
         }

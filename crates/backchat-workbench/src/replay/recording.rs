@@ -99,6 +99,7 @@ pub(super) struct Closed {
     pub body: Range<u32>,
     /// The value, or why there is none.
     pub value: Result<CompactValue, Box<str>>,
+    pub captures: Box<[Capture]>,
 }
 
 impl Closed {
@@ -202,7 +203,7 @@ pub struct Seen<'r> {
     pub body: Range<usize>,
     /// Of a region that ended: its value, or why it has none.
     pub value: Option<Result<&'r CompactValue, &'r str>>,
-    /// Of a region that began: the captures of its open pattern.
+    /// The captures of a delimiter.
     pub captures: &'r [Capture],
 }
 
@@ -332,6 +333,7 @@ impl Recording {
             Kind::Close | Kind::Malformed => {
                 let close = self.closed(index)?;
                 seen.body = close.body();
+                seen.captures = &close.captures;
                 seen.value = Some(close.value.as_ref().map_err(|reason| &**reason));
             }
         }

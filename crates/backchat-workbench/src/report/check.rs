@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::cause::{self, FOLDED, groups};
 use super::html::Html;
 use super::notes;
-use super::page::{Head, Mood, Section, open_link, page};
+use super::page::{FOLDED, Head, Mood, Section, open_link, page};
 use super::playground::Playground;
+use super::repairs;
 use super::sides;
-use crate::check::{Entry, Loaded, Meaning, Report, Status, differences};
+use crate::check::{self, Entry, Loaded, Meaning, Report, Status, TemplateRepair};
+use crate::differences::{self, differences, groups};
 use backchat_core::diagnostic::{Diagnostic, Place, counted, shortened};
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Mode;
@@ -25,10 +26,16 @@ const MOST: usize = 50;
 const MOST_IN_ALL: usize = 200;
 
 /// Cases with the same result for the same reason.
-type Group<'r> = cause::Group<'r, Status, Report<'r>>;
+type Group<'r> = differences::Group<'r, Status, Report<'r>>;
 
 /// The page of a check of some files. With a playground, each case that is shown in full links to it.
-pub fn check(name: &str, reports: &[Report<'_>], loaded: &Loaded, playground: Option<&Playground>) -> String {
+pub fn check(
+    name: &str,
+    reports: &[Report<'_>],
+    repairs: &[TemplateRepair],
+    loaded: &Loaded,
+    playground: Option<&Playground>,
+) -> String {
     let count = |status| reports.iter().filter(|report| report.status == status).count();
     let (passed, failed, not_run) = (count(Status::Passed), count(Status::Failed), count(Status::NotRun));
     let badge = match (failed, not_run) {
@@ -38,8 +45,7 @@ pub fn check(name: &str, reports: &[Report<'_>], loaded: &Loaded, playground: Op
     };
     let cases = counted(reports.len(), "case");
     let line = format!("{cases}: {passed} passed, {failed} failed, {not_run} could not run");
-    let why = |report: &Report<'_>| worst(report).map_or_else(String::new, |found| found.message.clone());
-    let groups = groups(reports, |report| (report.status, why(report)), rank);
+    let groups = groups(reports, |report| (report.status, check::cause(report)), rank);
     let groups = &groups;
     let in_full = &in_full(groups);
     let link = &|report: &Report<'_>| playground?.of_case(report.entry.case()?, loaded);
@@ -47,6 +53,11 @@ pub fn check(name: &str, reports: &[Report<'_>], loaded: &Loaded, playground: Op
     let first = groups.iter().flat_map(|group| &group.items).map(|(_, report)| *report).filter(fails).find_map(link);
     let head = Head { title: "Check of", name, badge, line: &line, playground: first };
     let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, groups, in_full, reports.len()))];
+    if !repairs.is_empty() {
+        sections.push(Section::new("repairs", "Repairs", move |html| {
+            repairs.iter().for_each(|repair| repairs::of_suite(html, repair));
+        }));
+    }
     for (id, title, holds) in [("failures", "Failures", false), ("doubts", "Passed with notes", true)] {
         let shown = move |group: &&Group<'_>| (group.kind == Status::Passed) == holds && !group.cause.is_empty();
         if groups.iter().any(|group| shown(&group)) {
@@ -78,11 +89,6 @@ fn rank(group: &Group<'_>) -> usize {
         (Status::Passed, false) => 2,
         (Status::Passed, true) => 3,
     }
-}
-
-/// The worst finding of a case; of equally bad ones, the first.
-fn worst<'r>(report: &'r Report<'_>) -> Option<&'r Diagnostic> {
-    report.diagnostics.iter().min_by_key(|found| Reverse(found.severity))
 }
 
 /// The places of the cases that are shown in full.

@@ -6,8 +6,10 @@ use super::notes;
 use super::page::{Head, Mood, Section, page};
 use super::playground::Playground;
 use super::proof::{Proof, grid, texts};
+use super::repairs;
 use super::sides;
 use super::turn;
+use crate::repair::Plan;
 use backchat_core::json::Value;
 use backchat_derive::derive::{self, Derivation, Options, Proven, ReaderVerdict, Status, Verdict};
 use backchat_parser::template::Template;
@@ -63,29 +65,39 @@ pub fn derivation(
     page(&head, sections)
 }
 
-/// The page of a proof against the source of a chat template.
-pub fn proof(
-    name: &str,
-    source: &str,
-    proven: &Proven,
-    template: &Template,
-    options: &Options,
-    playground: Option<&Playground>,
-) -> String {
-    let proof = Proof::new(source, template, &proven.verdict, options);
+/// A proof of a response template, and what it is about.
+#[derive(Clone, Copy, Debug)]
+pub struct ProofPage<'p> {
+    /// The file of the response template.
+    pub file: &'p str,
+    /// The source of the chat template.
+    pub chat_template: &'p str,
+    pub proven: &'p Proven,
+    pub template: &'p Template,
+}
+
+/// The page of a proof, with the repairs of the template.
+pub fn proof(shown: &ProofPage<'_>, plan: Option<&Plan>, options: &Options, playground: Option<&Playground>) -> String {
+    let ProofPage { file, chat_template, proven, template } = *shown;
+    let proof = Proof::new(chat_template, template, &proven.verdict, options).with_repairs(plan);
     let headline = proven.headline();
     let head = Head {
         title: "Proof of",
-        name,
+        name: file,
         badge: (proven.status.name(), Mood::of(proven.status)),
         line: after_word(&headline),
-        playground: playground
-            .map(|known| known.link(Some((source, &options.variables)), Some(template), failed(&proven.verdict))),
+        playground: playground.map(|known| {
+            known.link(Some((chat_template, &options.variables)), Some(template), failed(&proven.verdict))
+        }),
     };
     let value = template.to_value();
     let mut sections = Vec::new();
     if let Some(line) = proven.samples_line() {
         sections.push(Section::new("samples", "Samples", move |html| html.words("p", "", &line)));
+    }
+    if let Some(plan) = plan {
+        let title = if plan.steps.len() == 1 { "Repair" } else { "Repairs" };
+        sections.push(Section::new("repairs", title, |html| repairs::plan(html, plan)));
     }
     sections.extend(body(Some(&proof), Some(&value), None));
     sections.extend(notes::section(&proven.diagnostics));

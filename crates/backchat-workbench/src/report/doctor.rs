@@ -1,5 +1,7 @@
 //! The page of an examination: the input that a chat template takes, drops and refuses, with the deciding renders.
 
+mod agents;
+
 use std::rc::Rc;
 
 use super::conversation;
@@ -13,6 +15,7 @@ use backchat_core::diagnostic::{Diagnostic, counted};
 use backchat_core::json::Value;
 use backchat_core::text::{common_start, slice};
 use backchat_probe::doctor::{self, Exhibit, Fact, Options, Report};
+use backchat_probe::mending::Repair;
 
 /// The groups of facts: their value, and its title on a page.
 const GROUPS: [(&str, &str, &str); 5] = [
@@ -32,6 +35,8 @@ pub struct Examined<'a> {
     pub options: &'a Options,
     /// In how many conversations its generation blocks agree with its mask, or why they do not; `None` without blocks.
     pub blocks: Option<Result<usize, String>>,
+    /// The template repaired, if it has problems with the conversations of agents.
+    pub repair: Option<&'a Repair>,
 }
 
 /// The page of an examination of a chat template.
@@ -56,6 +61,10 @@ pub fn doctor(name: &str, examined: &Examined<'_>, playground: Option<&Playgroun
     if !traps.is_empty() || examined.blocks.is_some() {
         let write = |html: &mut Html| warnings(html, &traps, examined.blocks.as_ref());
         sections.push(Section::new("traps", "Traps", write));
+    }
+    if report.agents.problems().next().is_some() {
+        let write = |html: &mut Html| agents::write(html, examined);
+        sections.push(Section::new("agents", "Conversations of agents", write));
     }
     sections.push(Section::new("facts", "Facts", |html| facts(html, report, &exhibits)));
     let departures: Vec<(&Fact, String)> = report

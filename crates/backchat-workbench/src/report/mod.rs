@@ -5,12 +5,13 @@
 
 mod atlas;
 mod audit;
-mod cause;
+mod board;
 mod check;
 mod colors;
 mod conversation;
 mod cut;
 mod derive;
+mod diff;
 mod doctor;
 mod evidence;
 mod html;
@@ -19,6 +20,7 @@ mod output;
 mod page;
 mod playground;
 mod proof;
+mod repairs;
 mod replay;
 mod sides;
 mod stepper;
@@ -26,9 +28,11 @@ mod steps;
 mod turn;
 
 pub use self::atlas::{Charted, atlas};
-pub use self::audit::audit;
+pub use self::audit::{AuditPage, audit};
+pub use self::board::{BoardRow, board, board_text};
 pub use self::check::check;
-pub use self::derive::{derivation, proof};
+pub use self::derive::{ProofPage, derivation, proof};
+pub use self::diff::{Compared, diff};
 pub use self::doctor::{Examined, doctor};
 pub use self::output::Output;
 pub use self::playground::Playground;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::page::Mood;
-use crate::replay::{Side, gives};
+use crate::differences::{cause, cause_of_sides, shape};
+use crate::replay::{Side, first_difference, gives};
 use backchat_core::json::Object;
 use backchat_parser::content::coerce::Tools;
 
@@ -21,9 +22,26 @@ pub struct Output {
 }
 
 impl Output {
-    /// Whether its sides give different messages.
+    /// Whether its two sides read it differently.
     pub(super) fn differs(&self) -> bool {
-        self.sides.array_windows().any(|[one, other]| one.message() != other.message())
+        self.sides.array_windows().any(|[one, other]| first_difference(&one.recording, &other.recording).is_some())
+    }
+
+    /// Its result and the cause of that, in words that are the same for every output of the cause: how its two sides
+    /// differ, if many outputs are compared, or else how it fares.
+    pub(super) fn result(&self, is_compared: bool) -> (Mood, String) {
+        match self.sides.as_slice() {
+            [one, other] if is_compared => match cause_of_sides(one, other) {
+                Some(cause) => (Mood::Doubtful, cause),
+                None => (Mood::Good, "both answers are the same".to_owned()),
+            },
+            sides => {
+                let pair = self.expected.as_ref().zip(sides.first());
+                let departure =
+                    pair.and_then(|(expected, side)| cause(expected, &side.recording.message(side.recording.end())));
+                (self.mood(), departure.unwrap_or_else(|| shape(&self.verdict())))
+            }
+        }
     }
 
     /// The result of the first parse: against the expected message or, without one, by the anomalies.

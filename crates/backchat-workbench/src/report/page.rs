@@ -12,8 +12,11 @@ const POLICY: &str = "default-src 'none'; \
     script-src 'sha256-k55F3amxzbP72o60atp82MWNe93KnkWeel+MDc3zbKo='; \
     base-uri 'none'; form-action 'none'";
 
+/// Groups of more items are folded.
+pub(super) const FOLDED: usize = 12;
+
 /// The result of a page's subject, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Mood {
     Good,
     Doubtful,

@@ -10,6 +10,7 @@ use super::colors::{self, color};
 use super::html::Html;
 use super::page::Mood;
 use super::sides;
+use crate::repair::Plan;
 use crate::replay::{Recording, Run};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::Value;
@@ -31,6 +32,7 @@ pub(super) struct Shown {
 pub(super) struct Proof {
     pub conversations: Vec<Shown>,
     verdict: Verdict,
+    plan: Option<Plan>,
 }
 
 impl Proof {
@@ -52,7 +54,12 @@ impl Proof {
             let recording = Recording::new(&run, [conversation.text.as_str()]).ok()?;
             Some(Shown { conversation, recording })
         });
-        Self { conversations: shown.collect(), verdict: verdict.clone() }
+        Self { conversations: shown.collect(), verdict: verdict.clone(), plan: None }
+    }
+
+    /// The same, with the repairs of what fails.
+    pub fn with_repairs(self, plan: Option<&Plan>) -> Self {
+        Self { plan: plan.cloned(), ..self }
     }
 
     /// The turn with the most parts, and of those the shortest that is read right.
@@ -91,7 +98,7 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
          {failed} parse back differently."
     );
     html.tag("p", "", &words);
-    causes(html, verdict);
+    causes(html, proof);
     let (mut rows, mut columns) = (IndexSet::new(), IndexSet::new());
     let mut cells: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (index, shown) in proof.conversations.iter().enumerate() {
@@ -129,14 +136,15 @@ fn mark(html: &mut Html, proof: &Proof, index: usize) {
 }
 
 /// Failures and losses, one cause at a time.
-fn causes(html: &mut Html, verdict: &Verdict) {
+fn causes(html: &mut Html, proof: &Proof) {
+    let verdict = &proof.verdict;
     if !verdict.failures.is_empty() {
         html.tag("h3", "", "Failures");
         html.of_class("ul", "notes", |html| {
             for failure in &verdict.failures {
                 html.of_class("li", "bad", |html| {
                     html.prose(&failure.describe());
-                    hint(html, failure);
+                    hint(html, proof, failure);
                 });
             }
         });
@@ -176,13 +184,13 @@ pub(super) fn texts(html: &mut Html, proof: &Proof) {
             html.tag("span", "aside", &format!(" {words}"));
         };
         html.folded(is_open, summary, |html| {
-            html.target(&format!("c{index}"), |html| conversation(html, shown));
+            html.target(&format!("c{index}"), |html| conversation(html, proof, shown));
         });
     }
 }
 
 /// The text of a conversation, and its message: beside the expected one unless they are the same.
-fn conversation(html: &mut Html, shown: &Shown) {
+fn conversation(html: &mut Html, proof: &Proof, shown: &Shown) {
     let recording = &shown.recording;
     let got = || Value::Object(recording.message(recording.end()));
     match &shown.conversation.fate {
@@ -197,7 +205,7 @@ fn conversation(html: &mut Html, shown: &Shown) {
         }
         Fate::Failed(failure) => {
             html.words("p", "bad", &failure.describe());
-            hint(html, failure);
+            hint(html, proof, failure);
             html.of_class("div", "sides", |html| {
                 html.figure("positions of the parts", |html| expected(html, shown));
                 html.figure("how it was parsed", |html| colors::text(html, recording));
@@ -207,8 +215,11 @@ fn conversation(html: &mut Html, shown: &Shown) {
     }
 }
 
-fn hint(html: &mut Html, failure: &Failure) {
-    failure.hint().iter().for_each(|hint| html.words("p", "help", hint));
+/// The repair that fixes a failure, or else what its boundary suggests.
+fn hint(html: &mut Html, proof: &Proof, failure: &Failure) {
+    let step = proof.plan.as_ref().and_then(|plan| plan.step_of(failure));
+    let hint = step.map(|step| step.repair.describe()).or_else(|| failure.hint());
+    hint.iter().for_each(|hint| html.words("p", "help", hint));
 }
 
 /// The turn with the parts of its message at their positions.

@@ -177,7 +177,7 @@ impl Session {
         };
         self.library.outputs.write_template(&applied.file, &applied.before, &applied.after)?;
         self.reload();
-        self.say(format!("applied: {}; u undoes it", applied.message));
+        self.say(format!("written to {}: {}; u undoes it", applied.file.display(), applied.message));
         self.editing.applied.push(applied);
         Ok(())
     }
@@ -203,11 +203,12 @@ impl Session {
 
     /// The result of the first proof after a repair.
     pub(super) fn proof_of_repair(&mut self) -> Option<String> {
-        let (passed, cases) = self.proof().map(|proof| (proof.passed, proof.cases))?;
+        let (passed, cases) = self.proof().done().map(|proof| (proof.passed, proof.cases))?;
         let now = &self.library.material.template_text;
         let applied = self.editing.applied.last_mut().filter(|applied| !applied.is_proved && applied.after == *now)?;
         applied.is_proved = true;
-        Some(format!("applied: {passed} of {cases} conversations come back; u undoes it"))
+        let file = applied.file.display();
+        Some(format!("written to {file}: {passed} of {cases} conversations come back; u undoes it"))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::lint::{self, Subject};
 use crate::repair::{self, Effect, Repair};
 use crate::replay::{Kind, Recording, first_difference, gives};
 use backchat_core::diagnostic::{Diagnostic, Fix, Severity};
+use backchat_core::json::Object;
 use backchat_derive::derive::Options;
 use backchat_parser::template::{Template, source};
 use std::sync::Arc;
@@ -14,10 +15,31 @@ use std::thread::{self, JoinHandle};
 /// A long-running task; it returns `None` if it cannot be done.
 pub type Task<T> = Box<dyn FnOnce() -> Option<T> + Send>;
 
-/// Verifies a template on generated conversations. `None` if the chat template cannot be rendered.
-pub type ProofTask = Task<Proof>;
+/// Verifies a template on generated conversations; an error if the chat template cannot be rendered.
+pub type ProofTask = Task<Result<Proof, String>>;
 
-#[derive(Clone, Debug)]
+/// A chat template as its files have it now, and its variables; or why it cannot be read.
+pub type ChatTemplate = Result<(String, Object), String>;
+
+/// How far the proof of the current template is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ProofState<'p> {
+    /// The chat template is not known.
+    Unknown,
+    Running,
+    /// Nothing is proved, for this reason.
+    Impossible(&'p str),
+    Done(&'p Proof),
+}
+
+impl<'p> ProofState<'p> {
+    /// The proof, once it is finished.
+    pub fn done(self) -> Option<&'p Proof> {
+        if let Self::Done(proof) = self { Some(proof) } else { None }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     /// How many conversations were rendered and parsed back.
     pub cases: usize,
@@ -96,10 +118,13 @@ impl<K: PartialEq, T: Send + 'static> Background<K, T> {
 /// The file of a template and its text.
 type TemplateFile = (String, String);
 
+/// A template, and the chat template that it is proved with.
+type Proved = (Template, Option<ChatTemplate>);
+
 /// The proof of the open output's template, the findings about it, and their repairs.
 #[derive(Default)]
 pub(super) struct Inspection {
-    proof: Background<Template, Proof>,
+    proof: Background<Proved, Result<Proof, String>>,
     /// Lint's findings, and then all with the effects of the repairs.
     lint: Background<TemplateFile, Vec<Finding>>,
     repairs: Background<TemplateFile, Vec<Finding>>,
@@ -111,6 +136,17 @@ pub(super) struct Inspection {
     of: Option<u64>,
 }
 
+impl Inspection {
+    /// Lists what was found so far.
+    fn list(&mut self) {
+        let found = self.repairs.done.as_ref().or(self.lint.done.as_ref()).cloned().unwrap_or_default();
+        let lines = |findings: &[Finding]| findings.iter().map(Finding::line).collect::<Vec<_>>();
+        self.version += usize::from(lines(&found) != lines(&self.findings));
+        self.findings = found;
+        self.of = None;
+    }
+}
+
 /// For outputs longer than this, in bytes, repairs are not tried out to find the event that they change.
 const LONGEST: usize = 1 << 14;
 
@@ -118,22 +154,34 @@ const LONGEST: usize = 1 << 14;
 const MOST: usize = 16;
 
 impl Session {
-    /// The proof of the current template, once it is finished. `None` if its chat template is not known.
-    pub fn proof(&self) -> Option<&Proof> {
-        self.inspection.proof.done.as_ref()
-    }
-
-    pub(super) fn is_proving(&self) -> bool {
-        self.inspection.proof.running.is_some()
+    /// The proof of the current template with the current chat template.
+    pub fn proof(&self) -> ProofState<'_> {
+        match &self.inspection.proof {
+            Background { running: Some(_), .. } => ProofState::Running,
+            Background { done: Some(Ok(proof)), .. } => ProofState::Done(proof),
+            Background { done: Some(Err(why)), .. } => ProofState::Impossible(why),
+            Background { running: None, done: None, .. } => ProofState::Unknown,
+        }
     }
 
     /// Why there is no finding to show.
-    pub fn nothing_found(&self) -> &'static str {
-        match (self.is_inspecting(), self.proof()) {
-            (true, _) => "no findings yet; lint and proof are still running",
-            (false, Some(_)) => "lint and proof find nothing wrong with the template",
-            (false, None) => "lint finds nothing wrong; without a chat template (--chat-template) nothing is proved",
+    pub fn nothing_found(&self) -> String {
+        if self.is_inspecting() {
+            return "no findings yet; lint and proof are still running".to_owned();
         }
+        match self.proof() {
+            ProofState::Done(_) => "lint and proof find nothing wrong with the template".to_owned(),
+            ProofState::Impossible(why) => format!("lint finds nothing wrong; nothing is proved: {why}"),
+            ProofState::Unknown | ProofState::Running => {
+                "lint finds nothing wrong; without a chat template (--chat-template) nothing is proved".to_owned()
+            }
+        }
+    }
+
+    /// Whether the open output has another chat template now than in its proof.
+    pub(super) fn has_another_chat_template(&self) -> bool {
+        let now = self.library.outputs.chat_template(self.library.output);
+        self.inspection.proof.of.as_ref().is_some_and(|(_, proved)| *proved != now)
     }
 
     /// The findings about the template, the most important first.
@@ -149,7 +197,7 @@ impl Session {
     /// Whether more findings may come.
     pub fn is_inspecting(&self) -> bool {
         let Inspection { lint, repairs, .. } = &self.inspection;
-        lint.running.is_some() || repairs.running.is_some() || self.is_proving()
+        lint.running.is_some() || repairs.running.is_some() || self.proof() == ProofState::Running
     }
 
     pub fn findings_at(&self, event: usize) -> impl Iterator<Item = &Finding> {
@@ -176,8 +224,12 @@ impl Session {
     pub(super) fn start_inspection(&mut self) {
         let (library, inspection) = (&self.library, &mut self.inspection);
         let template = &library.material.template;
-        if !inspection.proof.is_about(template) {
-            inspection.proof.start(template.clone(), library.outputs.proof_task(library.output, template));
+        let proved = (template.clone(), library.outputs.chat_template(library.output));
+        if !inspection.proof.is_about(&proved) {
+            inspection.proof.start(proved, library.outputs.proof_task(library.output, template));
+            // Repairs are proved with the same chat template.
+            inspection.repairs = Background::default();
+            inspection.list();
         }
         let written = written(&library.material);
         if !inspection.lint.is_about(&written) {
@@ -197,12 +249,7 @@ impl Session {
         let inspection = &mut self.inspection;
         let is_found = inspection.lint.poll() | inspection.repairs.poll();
         if is_found {
-            let found = inspection.repairs.done.as_ref().or(inspection.lint.done.as_ref());
-            let found = found.cloned().unwrap_or_default();
-            let lines = |findings: &[Finding]| findings.iter().map(Finding::line).collect::<Vec<_>>();
-            inspection.version += usize::from(lines(&found) != lines(&inspection.findings));
-            inspection.findings = found;
-            inspection.of = None;
+            inspection.list();
         }
         self.start_repairs();
         let is_moved = self.inspection.of != Some(self.playback.generation);
@@ -215,7 +262,7 @@ impl Session {
     /// Starts the search for repairs once there is something to repair.
     fn start_repairs(&mut self) {
         let (library, inspection) = (&self.library, &mut self.inspection);
-        let (Some(linted), Some(proof)) = (&inspection.lint.done, &inspection.proof.done) else { return };
+        let (Some(linted), Some(Ok(proof))) = (&inspection.lint.done, &inspection.proof.done) else { return };
         let written = written(&library.material);
         if inspection.repairs.is_about(&written) {
             return;

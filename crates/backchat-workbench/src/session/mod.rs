@@ -28,7 +28,7 @@ use backchat_parser::parser::{Chunks, Mode};
 use backchat_parser::template::Template;
 
 pub use self::editing::{Change, Editing};
-pub use self::findings::{Finding, Proof, ProofTask, RepairTask};
+pub use self::findings::{ChatTemplate, Finding, Proof, ProofState, ProofTask, RepairTask};
 pub use self::opening::{Library, Start};
 pub use self::output_set::{GeneratedOutput, Origin, OutputSet, Request, Stdin, derived};
 pub use self::playback::{Playback, Position, Step};
@@ -136,6 +136,11 @@ pub trait Outputs {
 
     /// Derives the template from the chat template again.
     fn derive(&self, index: usize) -> Result<Derived, Problem>;
+
+    /// The chat template that the template of an output is proved with. `None` if it is not known.
+    fn chat_template(&self, _index: usize) -> Option<ChatTemplate> {
+        None
+    }
 
     /// The task that verifies a template against the chat template of an output. `None` if that is not known.
     fn proof_task(&self, _index: usize, _template: &Template) -> Option<ProofTask> {
@@ -251,7 +256,7 @@ pub struct Derived {
 }
 
 /// An output and the message it should give, such as a conversation that does not parse back.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conversation {
     /// The answer, and the difference.
     pub name: String,

@@ -4,7 +4,7 @@ use super::editing::Editing;
 use super::findings::Inspection;
 use super::playback::{Playback, Position};
 use super::recording::{BackgroundRead, Showing, Verdict};
-use super::{Material, Outputs, Session};
+use super::{Conversation, Material, Outputs, ProofState, Session};
 use crate::input::{Arrival, Problem};
 use crate::replay::{ChunkRule, Chunking};
 use std::path::PathBuf;
@@ -23,6 +23,14 @@ pub struct Start {
     pub typing: bool,
 }
 
+/// Conversations at the end of the list of outputs.
+#[derive(Clone, Copy, Debug)]
+struct Failures {
+    /// The output whose template misreads them.
+    of: usize,
+    first: usize,
+}
+
 /// The outputs of a session.
 pub struct Library {
     /// The outputs and their operations.
@@ -33,6 +41,8 @@ pub struct Library {
     pub material: Material,
     /// Why the current files cannot be read.
     pub problem: Option<Problem>,
+    /// The conversations that a proof failed on, at the end of the list.
+    failures: Option<Failures>,
     /// The verdict on each output, in stable mode, as far as they were judged.
     pub verdicts: Vec<Option<Verdict>>,
     pub(super) shown_verdict: Option<Verdict>,
@@ -63,6 +73,11 @@ impl Library {
     /// How much of the open output was read, in percent, while it is read.
     pub fn percent_read(&self) -> Option<usize> {
         self.reading.as_ref().map(BackgroundRead::percent)
+    }
+
+    /// The output whose template is proved: the open one, or that of the open conversation.
+    fn proved_output(&self) -> usize {
+        self.failures.filter(|failures| failures.first <= self.output).map_or(self.output, |failures| failures.of)
     }
 
     pub(super) fn set_verdict(&mut self, output: usize, verdict: Verdict) {
@@ -109,6 +124,7 @@ impl Session {
                 output,
                 material,
                 problem: None,
+                failures: None,
                 shown_verdict: None,
                 is_awaited: false,
                 reading: None,
@@ -152,6 +168,9 @@ impl Session {
     pub fn reload(&mut self) {
         self.library.verdicts.fill(None);
         self.playback.cut_search = None;
+        if self.has_another_chat_template() && self.close_failures() {
+            return self.say("the chat template changed: its conversations are rendered and proved again");
+        }
         match self.read(self.library.output) {
             Ok(material) => {
                 let notice = self.notice.take();
@@ -242,6 +261,8 @@ impl Session {
         library.verdicts.splice(added.start..added.start, added.clone().map(|_| None));
         let moved = |output: usize| if output >= added.start { output + added.len() } else { output };
         library.output = moved(library.output);
+        library.failures =
+            library.failures.map(|Failures { of, first }| Failures { of: moved(of), first: moved(first) });
         let edits = std::mem::take(&mut self.editing.edits);
         self.editing.edits = edits.into_iter().map(|(output, edit)| (moved(output), edit)).collect();
         if follows {
@@ -333,23 +354,44 @@ impl Session {
 
     /// Appends the failing conversations to the outputs and opens the first; returns its index.
     pub fn open_failures(&mut self) -> Option<usize> {
-        let Some(proof) = self.proof() else {
-            return self.refuse(match self.is_proving() {
-                true => "the proof is still running",
-                false => "nothing to prove with: name the chat template with --chat-template SOURCE",
-            });
+        let refusal = match self.proof() {
+            ProofState::Done(proof) if !proof.failures.is_empty() => {
+                let (failures, of) = (proof.failures.clone(), self.library.proved_output());
+                let first = self.replace_failures(failures, of);
+                self.library.failures = Some(Failures { of, first });
+                self.open(first);
+                return Some(first);
+            }
+            ProofState::Done(proof) => format!("all {} conversations parse back exactly", proof.cases),
+            ProofState::Running => "the proof is still running".to_owned(),
+            ProofState::Impossible(why) => format!("nothing is proved: {why}"),
+            ProofState::Unknown => {
+                "nothing to prove with: name the chat template with --chat-template SOURCE".to_owned()
+            }
         };
-        if proof.failures.is_empty() {
-            return self.refuse(format!("all {} conversations parse back exactly", proof.cases));
+        self.refuse(refusal)
+    }
+
+    /// Removes the conversations that the proof with another chat template failed on, and opens the output that it was
+    /// about if one of them is open; true if it was.
+    fn close_failures(&mut self) -> bool {
+        let Some(Failures { of, .. }) = self.library.failures.take() else { return false };
+        let first = self.replace_failures(Vec::new(), of);
+        let was_open = self.library.output >= first;
+        if was_open {
+            self.open(of);
         }
-        let failures = proof.failures.clone();
+        was_open
+    }
+
+    /// Replaces the conversations at the end of the list; returns the index of the first.
+    fn replace_failures(&mut self, failures: Vec<Conversation>, of: usize) -> usize {
         let library = &mut self.library;
-        let first = library.outputs.append_conversations(failures, library.output);
+        let first = library.outputs.append_conversations(failures, of);
         library.verdicts.truncate(first);
         library.verdicts.resize(library.names().len(), None);
         self.editing.edits.retain(|output, _| *output < first);
-        self.open(first);
-        Some(first)
+        first
     }
 
     /// Finds out which operations the open output allows, and starts the proof and the linter.

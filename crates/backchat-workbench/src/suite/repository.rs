@@ -10,8 +10,11 @@ pub const HOOKS: &str = ".pre-commit-config.yaml";
 /// The file that keeps git from changing line ends.
 pub const ATTRIBUTES: &str = ".gitattributes";
 
-/// A workflow that checks all fixtures of the repository and lints a template.
-pub fn workflow(template: &str) -> String {
+/// A workflow that checks all fixtures of the repository, lints a template, and examines the chat template of a model for
+/// the conversations of agents that it takes today.
+pub fn workflow(template: &str, chat_template: &str, healthy: &[String]) -> String {
+    let required: String = healthy.iter().map(|fact| format!("            {fact}\n")).collect();
+    let required = if required.is_empty() { String::new() } else { format!("          require: |\n{required}") };
     format!(
         "\
 name: Response templates
@@ -32,7 +35,9 @@ jobs:
         with:
           templates: |
             {template}
-"
+          chat-templates: |
+            {chat_template}
+{required}"
     )
 }
 

@@ -11,6 +11,7 @@ use super::app::{App, Effect};
 use super::editor;
 use super::signals::{Signals, suspend};
 use super::term::{BEAT, Term, with_terminal};
+use crate::session::Library;
 
 /// The shortest wait for a key. Without a wait, crossterm does not poll the terminal at all (`use-dev-tty`), and keys
 /// would be ignored as long as there is work.
@@ -22,7 +23,7 @@ pub fn run(app: &mut App) -> io::Result<Option<i32>> {
 }
 
 fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Option<i32>> {
-    let mut files = Stamps::read(app.session.library.files());
+    let mut files = Stamps::of(&app.session.library);
     let mut beat = Instant::now();
     let mut is_dirty = true;
     loop {
@@ -56,15 +57,12 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
         is_dirty |= term.handle(signals)?;
         if beat.elapsed() >= BEAT {
             beat = Instant::now();
-            let seen = Stamps::read(app.session.library.files());
-            if seen != files {
-                let same_output = seen.is_of_the_same_files(&files);
-                files = seen;
-                if same_output {
-                    app.reload();
-                    is_dirty = true;
-                }
+            let seen = Stamps::of(&app.session.library);
+            if seen.has_news_since(&files) {
+                app.reload();
+                is_dirty = true;
             }
+            files = seen;
         }
     }
 }
@@ -117,20 +115,26 @@ fn own_terminal() -> Option<File> {
     if cfg!(unix) && !io::stdin().is_terminal() { File::open("/dev/tty").ok() } else { None }
 }
 
-/// When files were last changed, and how long they are.
-#[derive(PartialEq, Eq)]
-struct Stamps(Vec<(PathBuf, Option<(SystemTime, u64)>)>);
+/// When the files of an output were last changed, and how long they are.
+struct Stamps {
+    output: usize,
+    files: Vec<(PathBuf, Option<(SystemTime, u64)>)>,
+}
 
 impl Stamps {
-    fn read(files: Vec<PathBuf>) -> Self {
+    fn of(library: &Library) -> Self {
         let stamp = |file: &PathBuf| {
             let data = std::fs::metadata(file).ok()?;
             Some((data.modified().ok()?, data.len()))
         };
-        Self(files.into_iter().map(|file| (file.clone(), stamp(&file))).collect())
+        let files = library.files().into_iter().map(|file| (file.clone(), stamp(&file))).collect();
+        Self { output: library.output, files }
     }
 
-    fn is_of_the_same_files(&self, other: &Self) -> bool {
-        self.0.iter().map(|(file, _)| file).eq(other.0.iter().map(|(file, _)| file))
+    /// Whether a file changed, or another one came or went. The files of another output were read when it was opened.
+    fn has_news_since(&self, before: &Self) -> bool {
+        let is_changed =
+            |(file, stamp): &(PathBuf, _)| before.files.iter().any(|(other, before)| other == file && before != stamp);
+        self.files.iter().any(is_changed) || (self.output == before.output && self.files != before.files)
     }
 }

@@ -18,8 +18,8 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::replay::Chunking;
 use crate::session::{
-    Conversation, Derived, Finding, Hit, Material, OtherTemplate, Outputs, Position, Problem, Proof, ProofTask,
-    RepairTask, Start, Verdict, View,
+    ChatTemplate, Conversation, Derived, Finding, Hit, Material, OtherTemplate, Outputs, Position, Problem, Proof,
+    ProofState, ProofTask, RepairTask, Start, Verdict, View,
 };
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::{self, Object, Value};
@@ -45,6 +45,9 @@ const TEMPLATE: &str = r#"{
 const PROMPT: &str = "<user>What is the weather in Paris?\n<bot><think>";
 const OUTPUT: &str = "Look it up.\u{1b}[31m\nIs 2 < 3?</think>One moment.\n<call>{\"city\": \"Paris\"}</call>\n<call>{\"city\": </call><stop>";
 
+/// A proof of a template with the text of a chat template.
+type Prove = fn(&Template, &str) -> Result<Proof, String>;
+
 /// The files that the tests change under the workbench, and those that it writes.
 #[derive(Default)]
 struct World {
@@ -53,8 +56,10 @@ struct World {
     blessed: Option<Object>,
     derived: Option<Value>,
     is_excused: bool,
-    /// The result of proofs.
-    prove: Option<fn(&Template) -> Proof>,
+    /// The text of the chat template.
+    chat_template: String,
+    /// The result of proofs with the chat template.
+    prove: Option<Prove>,
     /// The repair that is found for a template.
     repair: Option<fn(&str) -> Option<Finding>>,
 }
@@ -133,10 +138,15 @@ impl Outputs for TestOutputs {
         Some(Box::new(move || Some(found)))
     }
 
+    fn chat_template(&self, _: usize) -> Option<ChatTemplate> {
+        let world = self.world.borrow();
+        world.prove.map(|_| Ok((world.chat_template.clone(), Object::new())))
+    }
+
     fn proof_task(&self, _: usize, template: &Template) -> Option<ProofTask> {
         let prove = self.world.borrow().prove?;
-        let template = template.clone();
-        Some(Box::new(move || Some(prove(&template))))
+        let (template, chat_template) = (template.clone(), self.world.borrow().chat_template.clone());
+        Some(Box::new(move || Some(prove(&template, &chat_template))))
     }
 
     fn append_conversations(&mut self, conversations: Vec<Conversation>, _: usize) -> usize {

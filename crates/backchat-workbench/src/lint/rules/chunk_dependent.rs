@@ -108,8 +108,7 @@ fn alone(field: &Field, side: Side) -> Option<Parser> {
     };
     // The name keeps the order in which fields are tried if two match the same text.
     watched.insert(side.key(delimiter), value);
-    let names = delimiter.pattern().names().next().is_some();
-    if names && side == Side::Open {
+    if delimiter.pattern().names().next().is_some() {
         watched.insert("transform", "{content}".into());
     }
     let mut fields = Object::new();

@@ -77,7 +77,13 @@ fn fix(
     implicit: &Field,
 ) -> Option<(String, Vec<Edit>)> {
     let close = field.close.as_ref()?;
-    let pattern = match close.literals() {
+    // A value ends before white space: a close that demands it misses the outputs that lack it.
+    let is_value = !field.content.is_text();
+    let literals = close.literals().map(|literals| {
+        let trimmed = literals.iter().map(|one| if is_value { one.trim_start() } else { one.as_str() });
+        trimmed.collect::<Vec<_>>()
+    });
+    let pattern = match literals.as_deref() {
         Some([one]) => format!("{}\\s*", Pattern::literals(&[one]).source()),
         Some(several) => format!("(?:{})\\s*", Pattern::literals(several).source()),
         None if close.pattern().source().contains('|') => format!("(?:{})\\s*", close.pattern().source()),

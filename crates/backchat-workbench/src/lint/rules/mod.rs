@@ -12,6 +12,8 @@ mod holds_message;
 mod last_region_wins;
 mod lost_content;
 mod misread_braces;
+mod misspelt_key;
+mod misspelt_marker;
 mod null_printed_as_none;
 mod portable_pattern;
 mod prefix_literal;
@@ -50,6 +52,8 @@ pub static RULES: &[&Rule] = &[
     &untrained_stop::RULE,
     &null_printed_as_none::RULE,
     &tools_never_shown::RULE,
+    &misspelt_key::RULE,
+    &misspelt_marker::RULE,
     &chunk_dependent::RULE,
     &holds_message::RULE,
     &lost_content::RULE,

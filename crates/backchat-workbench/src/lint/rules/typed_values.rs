@@ -3,7 +3,7 @@
 use crate::lint::rule::{Page, Rule, Source};
 use crate::lint::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Severity};
-use backchat_parser::template::{ContentParser, ContentSpec};
+use backchat_parser::template::Field;
 
 pub(in crate::lint) static RULE: Rule = Rule {
     id: "RT030",
@@ -19,38 +19,31 @@ pub(in crate::lint) static RULE: Rule = Rule {
 };
 
 /// Whether the text of a value shows that it is a string: by a dialect's marks, or by quotes in the pattern itself.
-fn marks_strings(spec: &ContentSpec) -> bool {
-    let has_marks = |spec: &Option<std::sync::Arc<ContentSpec>>| matches!(spec.as_deref(), Some(ContentSpec::Json(args)) if !args.string_delims.is_empty());
-    match spec {
-        ContentSpec::KvLines(args) => has_marks(&args.value_parser),
-        ContentSpec::XmlInline(args) => {
-            let quotes = |text: &String| {
-                let found = args.tag_pattern.find_at(text, 0).ok().flatten();
-                let value = found.as_ref().and_then(|found| found.name("value"));
-                value.is_some_and(|value| value.len() > 1 && value.starts_with('"') && value.ends_with('"'))
-            };
-            has_marks(&args.value_parser) || args.tag_pattern.examples().iter().any(quotes)
-        }
-        _ => false,
+fn marks_strings(field: &Field) -> bool {
+    let content = &field.content;
+    if content.value_parser().is_some_and(|parser| !parser.string_delims().is_empty()) {
+        return true;
     }
+    let Some(args) = content.tags() else { return false };
+    let quotes = |text: &String| {
+        let found = args.tag_pattern.find_at(text, 0).ok().flatten();
+        let value = found.as_ref().and_then(|found| found.name("value"));
+        value.is_some_and(|value| value.len() > 1 && value.starts_with('"') && value.ends_with('"'))
+    };
+    args.tag_pattern.examples().iter().any(quotes)
 }
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
-    let typed = |spec: &ContentSpec| match spec {
-        ContentSpec::XmlInline(args) => args.value_parser.as_deref().and_then(ContentSpec::parser),
-        ContentSpec::KvLines(args) => args.value_parser.as_deref().and_then(ContentSpec::parser),
-        _ => None,
-    };
     let found = subject.template.fields().iter().filter_map(|field| {
-        let parser = typed(&field.content).filter(|parser| *parser != ContentParser::Text)?;
-        if marks_strings(&field.content) {
+        let parser = field.content.value_parser()?.name().filter(|name| *name != "text")?;
+        if marks_strings(field) {
             return None;
         }
         let message = match parser {
-            ContentParser::Json => {
+            "json" => {
                 "every value is read as JSON: `007` and `Paris` are not JSON, and `1.50` becomes a number".to_owned()
             }
-            other => format!("every value is read as `{}`, whatever the tool's schema says", other.name()),
+            other => format!("every value is read as `{other}`, whatever the tool's schema says"),
         };
         let path = Subject::path(field).key("content_args").key("value_parser");
         let finding = rule.finding(message).at(subject.place(&path));

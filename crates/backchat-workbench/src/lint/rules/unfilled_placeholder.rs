@@ -11,7 +11,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
         what: "No text can fill a placeholder of the `transform`.",
         why: "Every region of the field fails: transformers raises an error in the middle of the stream, Backchat drops the region.",
         example: "\"open\": \"<call>\", \"transform\": {\"name\": \"{name}\"}",
-        fix: "Capture the name in `open_pattern`, or go down into the value: `\"{content.name}\"`.",
+        fix: "Capture the name in `open_pattern` or `close_pattern`, or go down into the value: `\"{content.name}\"`.",
     },
     source: Source::Loader(&["unfilled-placeholder"]),
 };

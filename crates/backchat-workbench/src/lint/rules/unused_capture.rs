@@ -8,8 +8,8 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "unused-capture",
     severity: Severity::Warning,
     page: Page {
-        what: "A named group never reaches the `transform`: nothing there names it, or it is in a close pattern.",
-        why: "What it captured is lost. Only groups of the open pattern can be used.",
+        what: "A named group never reaches the `transform`: nothing there names it.",
+        why: "What it captured is lost.",
         example: "\"open_pattern\": \"<call (?P<name>\\\\w+)>\", \"transform\": {\"arguments\": \"{content}\"}",
         fix: "Use the group: `{\"name\": \"{name}\", \"arguments\": \"{content}\"}`. Or make it `(?:…)`.",
     },

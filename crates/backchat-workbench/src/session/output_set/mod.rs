@@ -20,6 +20,7 @@ use super::{Conversation, Derived};
 use crate::check::fixture::{self, Broken, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::{fixture_files, holds_cases};
 use crate::input::{self, Piped, Problem};
+use backchat_chat::Budget;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources};
 use backchat_core::json::Value;
 use backchat_parser::template::Template;
@@ -47,6 +48,8 @@ pub struct Request {
     pub variables: Vec<(String, Value)>,
     /// The clock that the chat template sees.
     pub now: Option<String>,
+    /// The work that each examination of the chat template may do.
+    pub budget: Budget,
 }
 
 /// How standard input is read if it is an output.
@@ -96,8 +99,8 @@ pub struct OutputSet {
     read: RefCell<HashMap<PathBuf, Read>>,
 }
 
-/// A file of cases, and the modification times of it and the prompt when it was read.
-type Read = ([Option<SystemTime>; 2], Rc<FixtureFile>);
+/// A file of cases, and the modification times of it and of the files it depends on when it was read.
+type Read = (Vec<(PathBuf, Option<SystemTime>)>, Rc<FixtureFile>);
 
 enum OutputSource {
     /// A text, or one output chunk by chunk as it was recorded; `-` is standard input.
@@ -230,8 +233,13 @@ impl OutputSet {
 
     /// A file of cases, read again if it was modified.
     fn file(&self, path: &Path) -> Rc<FixtureFile> {
-        let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-        let changed = [changed(path), self.asked.prefix.as_ref().and_then(|prefix| changed(Path::new(prefix)))];
+        let changed = |path: PathBuf| {
+            let time = std::fs::metadata(&path).and_then(|data| data.modified()).ok();
+            (path, time)
+        };
+        let prefix = self.asked.prefix.iter().map(PathBuf::from);
+        let files = std::iter::once(path.to_owned()).chain(prefix).chain(fixture::defaults_of(path));
+        let changed: Vec<_> = files.map(changed).collect();
         if let Some((then, read)) = self.read.borrow().get(path)
             && *then == changed
         {

@@ -9,14 +9,16 @@ use std::sync::Arc;
 
 use super::super::findings::repairs;
 use super::super::{
-    Conversation, Derived, Finding, Material, OtherTemplate, Outputs, Proof, ProofTask, RepairTask, Showing, View,
+    ChatTemplate, Conversation, Derived, Finding, Material, OtherTemplate, Outputs, Proof, ProofTask, RepairTask,
+    Showing, View,
 };
 use super::{Followed, OutputSet, OutputSource, Request, no_output, problem};
 use crate::check::Reading;
 use crate::check::fixture::{self, Actual, Case, TemplateSource};
 use crate::input::{self, Arrival, Problem, path_from};
 use crate::replay::{Chunking, Recovery};
-use backchat_core::diagnostic::{Diagnostic, Place, line_column, shell_word};
+use backchat_chat::source::Source;
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
 use backchat_core::json::{self, Object, Value};
 use backchat_derive::derive::{self, Failure, Options, Proven, Status};
 use backchat_parser::content::coerce::Tools;
@@ -86,10 +88,14 @@ impl Outputs for OutputSet {
         };
         let Request { prefix, tools, other, .. } = &self.asked;
         self.template.iter().chain(prefix).chain(tools).chain(other).for_each(|path| add(path));
+        if let Some((name, _)) = self.provable(index) {
+            backchat_chat::source::files(&name).iter().for_each(|path| add(&path.display().to_string()));
+        }
         match self.items.get(index) {
             Some(OutputSource::Text { path, .. }) => add(path),
             Some(OutputSource::Case(name)) => {
                 add(&name.file.display().to_string());
+                fixture::defaults_of(&name.file).iter().for_each(|path| add(&path.display().to_string()));
                 if let Ok((case, _)) = self.case(name)
                     && let (TemplateSource::File(path), None) = (&case.template, &self.template)
                 {
@@ -117,7 +123,7 @@ impl Outputs for OutputSet {
 
     fn can_derive(&self, index: usize) -> bool {
         let holds_both = |path: &str| Path::new(path).is_dir() || path.ends_with(CONFIG);
-        match self.chat_template(index) {
+        match self.named_chat_template(index) {
             _ if self.origin.is_some() => true,
             // A file that holds only a response template has no chat template.
             Ok((name, _)) => self.template.as_ref() != Some(&name) || holds_both(&name),
@@ -166,26 +172,31 @@ impl Outputs for OutputSet {
             return (origin.derive)();
         }
         let (source, options) = self.deriving(index)?;
-        Ok(derived(&derive::derive(&source, &options)))
+        Ok(derived(&derive::derive(&source.template, &options)))
+    }
+
+    fn chat_template(&self, index: usize) -> Option<ChatTemplate> {
+        let read = self.deriving_if_provable(index)?;
+        Some(read.map(|(source, options)| (source.template, options.variables)).map_err(|problem| problem.line()))
     }
 
     fn proof_task(&self, index: usize, template: &Template) -> Option<ProofTask> {
-        let (source, options) = self.provable(index)?;
+        let read = self.deriving_if_provable(index)?.map_err(|problem| problem.line());
         let template = template.clone();
-        Some(Box::new(move || proof(&derive::prove(&source, &template, &options))))
+        Some(Box::new(move || {
+            Some(read.and_then(|(source, options)| {
+                proof(derive::prove(&source.template, &template, &options), &source.file)
+            }))
+        }))
     }
 
     fn repair_task(&self, index: usize, material: &Material, linted: &[Finding]) -> Option<RepairTask> {
-        let (source, options) = self.provable(index)?;
-        Some(repairs(source, options, material, linted))
+        let (source, options) = self.deriving_if_provable(index)?.ok()?;
+        Some(repairs(source.template, options, material, linted))
     }
 
     fn write_template(&self, file: &Path, before: &str, after: &str) -> Result<(), Problem> {
-        let name = file.display().to_string();
-        if input::text(&name)? != before {
-            let problem = Diagnostic::error("file-changed", "the file changed since it was read; nothing was written");
-            return Err(problem.at(Place::file(name)).help("look at it again as it is now").into());
-        }
+        input::is_unchanged(&file.display().to_string(), before)?;
         write(file, after)
     }
 
@@ -307,11 +318,11 @@ impl OutputSet {
         })
     }
 
-    /// The chat template of an output, and its variables.
-    fn chat_template(&self, index: usize) -> Result<(String, Object), Problem> {
+    /// The name of the chat template of an output, and its variables.
+    fn named_chat_template(&self, index: usize) -> Result<(String, Object), Problem> {
         let mut variables = Object::new();
         let own = match self.items.get(index) {
-            Some(OutputSource::Failing { of, .. }) => return self.chat_template(*of),
+            Some(OutputSource::Failing { of, .. }) => return self.named_chat_template(*of),
             Some(OutputSource::Case(name)) => {
                 let (case, _) = self.case(name)?;
                 variables = case.variables;
@@ -330,18 +341,27 @@ impl OutputSet {
     }
 
     /// The chat template of an output and the options that `backchat derive` would use for it.
-    fn deriving(&self, index: usize) -> Result<(String, Options), Problem> {
-        let (name, set) = self.chat_template(index)?;
-        let source = backchat_chat::source::open(&name, None)?.for_tools();
-        let mut options = Options::for_source(&source).now(self.asked.now.clone());
-        options.variables.extend(set);
-        Ok((source.template, options))
+    fn deriving(&self, index: usize) -> Result<(Source, Options), Problem> {
+        let (name, set) = self.named_chat_template(index)?;
+        self.opened(&name, set)
     }
 
-    /// The same, unless the output is not proved: a derived one was verified already, and has no file to edit.
-    fn provable(&self, index: usize) -> Option<(String, Options)> {
+    fn opened(&self, name: &str, set: Object) -> Result<(Source, Options), Problem> {
+        let source = backchat_chat::source::open(name, None)?.for_tools();
+        let mut options = Options::for_source(&source).now(self.asked.now.clone()).budget(self.asked.budget);
+        options.variables.extend(set);
+        Ok((source, options))
+    }
+
+    /// The chat template and its variables, unless the output is not proved: a derived one was verified already, and
+    /// has no file to edit.
+    fn provable(&self, index: usize) -> Option<(String, Object)> {
         let is_provable = self.origin.is_none() && self.can_derive(index);
-        is_provable.then(|| self.deriving(index).ok()).flatten()
+        is_provable.then(|| self.named_chat_template(index).ok()).flatten()
+    }
+
+    fn deriving_if_provable(&self, index: usize) -> Option<Result<(Source, Options), Problem>> {
+        self.provable(index).map(|(name, set)| self.opened(&name, set))
     }
 
     /// How many outputs come before the conversations that a proof fails on.
@@ -364,9 +384,16 @@ pub fn derived(derivation: &derive::Derivation) -> Derived {
     Derived { status: derivation.headline(), template: derivation.response_template.clone() }
 }
 
-fn proof(proven: &Proven) -> Option<Proof> {
+fn proof(proven: Proven, file: &str) -> Result<Proof, String> {
     let verdict = &proven.verdict;
-    (proven.status != Status::Failed).then(|| Proof {
+    if proven.status == Status::Failed {
+        let mut problem = Problem { diagnostics: proven.diagnostics, sources: Sources::none() };
+        for found in &mut problem.diagnostics {
+            found.place.get_or_insert_default().file = Some(file.to_owned());
+        }
+        return Err(problem.line());
+    }
+    Ok(Proof {
         cases: verdict.cases,
         passed: verdict.cases - verdict.failed(),
         wrong: verdict.failures.first().map(Failure::fault),

@@ -5,6 +5,8 @@ use super::*;
 use std::fs;
 use std::io::Write;
 
+use backchat_core::json::Object;
+
 #[test]
 fn a_broken_case_opens_once_it_is_fixed() {
     let folder = tempfile::tempdir().unwrap();
@@ -73,4 +75,24 @@ fn a_problem_of_a_row_names_its_line() {
     let broken = followed.case(rows[1], |shared| shared).unwrap_err();
     let place = broken.diagnostics[0].place.clone().unwrap();
     assert_eq!((place.line_column, place.file), (Some((3, 3)), Some(path.display().to_string())));
+}
+
+#[test]
+fn an_output_is_read_from_its_chat_template_and_its_defaults_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("t.json"), r#"{"start_anchor": "<bot>", "fields": {"content": {}}}"#).unwrap();
+    fs::write(path("defaults.fixture"), "template: t.json\nchat-template: chat.jinja\n").unwrap();
+    fs::write(path("chat.jinja"), "{{ messages }}").unwrap();
+    fs::write(path("a.fixture"), "=== prefix none\n=== output\nHi\n").unwrap();
+    let asked = Request { template: path("a.fixture").display().to_string(), ..Request::default() };
+    let Ok(set) = OutputSet::open(&asked, Stdin::Left) else { panic!("the case is whole") };
+    let mut files = set.files(0);
+    files.sort();
+    files.dedup();
+    assert_eq!(files, ["a.fixture", "chat.jinja", "defaults.fixture", "t.json"].map(path));
+    assert_eq!(set.chat_template(0), Some(Ok(("{{ messages }}".to_owned(), Object::new()))));
+    fs::remove_file(path("chat.jinja")).unwrap();
+    assert!(set.chat_template(0).is_some_and(|read| read.is_err_and(|why| why.contains("chat.jinja: cannot read"))));
+    assert!(set.files(0).contains(&path("chat.jinja")), "it may come back");
 }

@@ -6,10 +6,10 @@ use backchat_core::diagnostic::{Edit, Fix};
 /// A delimiter that the model never writes: the repair is known to the proof.
 const WRONG: &str = "</thinks>";
 
-fn refuted(template: &Template) -> Proof {
+fn refuted(template: &Template, _: &str) -> Result<Proof, String> {
     let is_right = !template.to_json().contains(WRONG);
     let wrong = (!is_right).then(|| "`reasoning` should end at byte 3".to_owned());
-    Proof { cases: 48, passed: if is_right { 48 } else { 40 }, wrong, failures: Vec::new() }
+    Ok(Proof { cases: 48, passed: if is_right { 48 } else { 40 }, wrong, failures: Vec::new() })
 }
 
 fn repaired(text: &str) -> Option<Finding> {
@@ -62,7 +62,11 @@ fn a_repair_is_shown_applied_and_undone() {
     insta::assert_snapshot!("finding_80x24", bench.screen(80, 24));
     insta::assert_snapshot!("finding_40x12", bench.screen(40, 12));
     bench.press("F");
-    assert!(bench.notice().starts_with("applied: write `fields.reasoning.close`"), "{}", bench.notice());
+    assert!(
+        bench.notice().starts_with("written to template.json: write `fields.reasoning.close`"),
+        "{}",
+        bench.notice()
+    );
     assert_eq!(bench.world.borrow().template.as_deref(), Some(TEMPLATE));
     settled(&mut bench);
     assert!(bench.app.session.findings().iter().all(|finding| !finding.is_proof()));

@@ -19,8 +19,8 @@ pub fn halves(area: Rect, sides: usize) -> Vec<Rect> {
     vec![side, Rect { x: area.x + left + 1, ..side }]
 }
 
-/// Writes a text that is safe to show, on one line.
-pub fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, text: &str, style: Style) {
+/// Writes a text that is safe to show, on one line, from a cell on.
+pub fn put(buffer: &mut Buffer, (x, y): (u16, u16), width: u16, text: &str, style: Style) {
     if buffer.area.contains(Position::new(x, y)) {
         buffer.set_stringn(x, y, text, usize::from(width), style);
     }
@@ -37,7 +37,7 @@ pub fn put_line(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
 /// Writes any text on one line, cut to the area.
 pub fn put_fitted(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style) {
     if row < area.height {
-        put(buffer, area.x, area.y + row, area.width, &fit(text, usize::from(area.width)), style);
+        put(buffer, (area.x, area.y + row), area.width, &fit(text, usize::from(area.width)), style);
     }
 }
 
@@ -48,13 +48,18 @@ pub fn highlighted(mut line: Line<'static>, width: u16, theme: Theme) -> Line<'s
     line.patch_style(theme.current())
 }
 
+/// The texts on the border of a box.
+pub struct Labels<'t> {
+    pub title: &'t str,
+    pub keys: String,
+}
+
 /// Draws an empty box in the middle of an area; returns the place for its text.
 pub fn put_box(
     buffer: &mut Buffer,
     area: Rect,
     (width, height): (u16, u16),
-    title: &str,
-    keys: String,
+    Labels { title, keys }: Labels<'_>,
     theme: Theme,
 ) -> Rect {
     let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };

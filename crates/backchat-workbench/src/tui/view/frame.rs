@@ -15,7 +15,7 @@ use super::super::panes::Pane;
 use super::cells::{halves, letters, put, put_fitted};
 use super::words;
 use crate::replay::remaining;
-use crate::session::{Showing, Verdict, mode_name};
+use crate::session::{Proof, ProofState, Showing, Verdict, mode_name};
 use backchat_core::diagnostic::counted;
 
 /// The areas of the screen, from top to bottom.
@@ -81,7 +81,7 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
         room(verdict, how, place).is_some_and(|room| room >= name.width().min(*least))
     };
     let Some((verdict, how, place, _)) = ways.into_iter().find(fits) else {
-        return put(buffer, area.x, area.y, area.width, &fit_end(name, width), theme.strong());
+        return put(buffer, (area.x, area.y), area.width, &fit_end(name, width), theme.strong());
     };
     let name = fit_end(name, room(&verdict, how, place).unwrap_or(0));
     let left = Line::from(vec![
@@ -147,13 +147,13 @@ pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
     }
     let is_focused = app.layout.panes.focus == pane;
     let width = usize::from(area.width);
-    put(buffer, area.x, area.y, area.width, &"─".repeat(width), app.layout.theme.quiet());
+    put(buffer, (area.x, area.y), area.width, &"─".repeat(width), app.layout.theme.quiet());
     let info = info(pane, app);
     let folded = if app.layout.panes.is_folded(pane) { " (folded)" } else { "" };
     let name = format!(" {}{folded} ", pane.title());
     let style = if is_focused { app.layout.theme.current() } else { app.layout.theme.strong() };
     let x = area.x + 1.min(area.width);
-    put(buffer, x, area.y, area.width.saturating_sub(1), &name, style);
+    put(buffer, (x, area.y), area.width.saturating_sub(1), &name, style);
     // With two sides, each is named above its own half; everything else is dropped.
     let mut room = width.saturating_sub(name.width() + 4);
     if let (false, [_, right], [first, second]) = (
@@ -161,22 +161,22 @@ pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
         halves(area, app.session.playback.sides.len()).as_slice(),
         app.session.playback.sides.as_slice(),
     ) {
-        put(buffer, right.x.saturating_sub(1), area.y, 1, "┬", app.layout.theme.quiet());
+        put(buffer, (right.x.saturating_sub(1), area.y), 1, "┬", app.layout.theme.quiet());
         room = usize::from(right.width).saturating_sub(4);
         if pane == Pane::Stream {
             let half = usize::from(right.x.saturating_sub(area.x)).saturating_sub(name.width() + 4);
             let left = format!(" {} ", fit(&first.name, half));
             let at = right.x.saturating_sub(u16::try_from(left.width() + 2).unwrap_or(0));
-            put(buffer, at.max(x), area.y, area.width, &left, app.layout.theme.quiet());
+            put(buffer, (at.max(x), area.y), area.width, &left, app.layout.theme.quiet());
             let second = format!(" {} ", fit(&second.name, room));
-            put(buffer, right.x + 1, area.y, right.width, &second, app.layout.theme.quiet());
+            put(buffer, (right.x + 1, area.y), right.width, &second, app.layout.theme.quiet());
         }
     }
     let info = fit(&info, room);
     if !info.is_empty() {
         let text = format!(" {info} ");
         let at = area.right().saturating_sub(u16::try_from(text.width() + 1).unwrap_or(0));
-        put(buffer, at.max(area.x), area.y, area.width, &text, app.layout.theme.quiet());
+        put(buffer, (at.max(area.x), area.y), area.width, &text, app.layout.theme.quiet());
     }
 }
 
@@ -268,16 +268,21 @@ fn about(left: Duration) -> String {
 
 /// The result of the proof, next to the important keys: its figures, and as much else as fits; returns its width.
 fn proof(buffer: &mut Buffer, area: Rect, app: &App, keys: usize) -> u16 {
-    let Some(proof) = app.session.proof() else { return 0 };
-    let counted = format!("{} of {}", proof.passed, proof.cases);
-    let (figures, text, style) = match &proof.wrong {
-        None => (String::new(), format!("✓ {counted}"), app.layout.theme.good()),
-        Some(wrong) => (format!("✗ {counted}: "), format!("✗ {counted}: {wrong}"), app.layout.theme.bad()),
+    let theme = app.layout.theme;
+    let (figures, why, style) = match app.session.proof() {
+        ProofState::Unknown => return 0,
+        ProofState::Running => ("proving…".to_owned(), None, theme.faint()),
+        ProofState::Impossible(why) => ("✗ not proved: ".to_owned(), Some(why), theme.bad()),
+        ProofState::Done(Proof { cases, passed, wrong, .. }) => match wrong {
+            None => (format!("✓ {passed} of {cases}"), None, theme.good()),
+            Some(wrong) => (format!("✗ {passed} of {cases}: "), Some(wrong.as_str()), theme.bad()),
+        },
     };
+    let text = format!("{figures}{}", why.unwrap_or(""));
     let width = usize::from(area.width);
     let room = width.saturating_sub(keys + GAP.width()).max(figures.width().max(width / 3));
     let text = format!("{}{GAP}", fit(&text, room));
-    put(buffer, area.x, area.y, area.width, &text, style);
+    put(buffer, (area.x, area.y), area.width, &text, style);
     u16::try_from(text.width()).unwrap_or(area.width).min(area.width)
 }
 
@@ -319,7 +324,7 @@ fn keys(app: &App) -> Keys {
         Action::Edit => app.session.editing.can_edit,
         Action::Derive => app.session.editing.can_derive,
         Action::Findings => app.session.findings().iter().any(|finding| finding.fix().is_some()),
-        Action::Failures => app.session.proof().is_some_and(|proof| !proof.failures.is_empty()),
+        Action::Failures => app.session.proof().done().is_some_and(|proof| !proof.failures.is_empty()),
         Action::ToDifference => app.session.playback.difference.is_some() || !app.session.playback.wrong.is_empty(),
         _ => true,
     };

@@ -33,7 +33,7 @@ impl App {
         let stacked = self.session.playback.sides.len() > 1;
         let quiet = self.layout.theme.quiet();
         let edge =
-            |buffer: &mut Buffer, area: Rect| area.positions().for_each(|at| put(buffer, at.x, at.y, 1, "│", quiet));
+            |buffer: &mut Buffer, area: Rect| area.positions().for_each(|at| put(buffer, (at.x, at.y), 1, "│", quiet));
         self.layout.drawn.streams.clear();
         self.layout.drawn.events.clear();
         for (pane, place) in self.layout.panes.lay_out(plan.panes, stacked) {

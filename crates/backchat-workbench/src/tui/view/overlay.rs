@@ -11,7 +11,7 @@ use super::super::app::{App, Ask, Choice, Overlay};
 use super::super::keys::{Group, KEYS, MOUSE};
 use super::super::line::{fit, fit_end, wrap};
 use super::super::mismatch::comparison;
-use super::cells::{put, put_box, put_line};
+use super::cells::{Labels, put, put_box, put_line};
 use super::list;
 use crate::replay::Stop;
 use backchat_core::diagnostic::escape;
@@ -62,7 +62,7 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
         }
         Overlay::Bless { title, lines, .. } => (title.clone(), "y writes it, n does not", colored(lines), first),
     };
-    let first = page(out, area, app, &title, keys, &lines, first);
+    let first = draw_page(out, area, app, &Page { title: &title, keys, lines: &lines, top: first });
     overlay.top().into_iter().for_each(|top| *top = first);
     if let Overlay::Finding { version, .. } = &mut overlay {
         *version = app.session.findings_version();
@@ -83,14 +83,14 @@ fn question(out: &mut Frame<'_>, area: Rect, app: &App, ask: Ask, typed: &str) {
     let place = Rect { y: area.bottom() - height, height, ..area };
     Clear.render(place, out.buffer_mut());
     for (line, y) in above.iter().zip(place.y..place.bottom().saturating_sub(1)) {
-        put(out.buffer_mut(), place.x, y, place.width, line, app.layout.theme.strong());
+        put(out.buffer_mut(), (place.x, y), place.width, line, app.layout.theme.strong());
     }
     let head = if beside { question } else { "> ".to_owned() };
     let y = place.bottom().saturating_sub(1);
     let shown = fit_end(typed, width.saturating_sub(head.width() + 1));
-    put(out.buffer_mut(), place.x, y, place.width, &head, app.layout.theme.strong());
+    put(out.buffer_mut(), (place.x, y), place.width, &head, app.layout.theme.strong());
     let x = place.x + u16::try_from(head.width()).unwrap_or(0);
-    put(out.buffer_mut(), x, y, place.width, &shown, Style::new());
+    put(out.buffer_mut(), (x, y), place.width, &shown, Style::new());
     let cursor = x + u16::try_from(shown.width()).unwrap_or(0);
     if cursor < place.right() {
         out.set_cursor_position(Position::new(cursor, y));
@@ -107,17 +107,19 @@ fn choices(area: Rect, app: &App, choice: Choice) -> Vec<Line<'static>> {
     choice.options().iter().map(line).collect()
 }
 
-/// A box of lines in the middle of the screen, with its help; returns the first line that can be shown. Text too long
-/// for a line continues on the next.
-fn page(
-    out: &mut Frame<'_>,
-    area: Rect,
-    app: &mut App,
-    title: &str,
-    keys: &str,
-    lines: &[Line<'_>],
+/// Lines in a box, with their help.
+struct Page<'p> {
+    title: &'p str,
+    keys: &'p str,
+    lines: &'p [Line<'p>],
+    /// The first line that is shown, if the lines after it fill the box.
     top: usize,
-) -> usize {
+}
+
+/// Draws a page in the middle of the screen; returns the first line that can be shown. Text too long for a line continues
+/// on the next.
+fn draw_page(out: &mut Frame<'_>, area: Rect, app: &mut App, page: &Page<'_>) -> usize {
+    let Page { title, keys, lines, top } = *page;
     let most = usize::from(area.width.saturating_sub(4)).max(1);
     let lines: Vec<Line<'_>> = lines.iter().flat_map(|line| wrapped(line, most)).collect();
     let widest = lines.iter().map(Line::width).max().unwrap_or(0).max(title.width() + 2).max(keys.width() + 2);
@@ -127,7 +129,7 @@ fn page(
         true => format!(" j k scroll, {keys} "),
         false => format!(" {keys} "),
     };
-    let inside = put_box(out.buffer_mut(), area, (width, height), title, keys, app.layout.theme);
+    let inside = put_box(out.buffer_mut(), area, (width, height), Labels { title, keys }, app.layout.theme);
     app.layout.drawn.overlay_height = inside.height;
     let top = top.min(lines.len().saturating_sub(usize::from(inside.height)));
     for (row, line) in lines.iter().skip(top).take(usize::from(inside.height)).enumerate() {

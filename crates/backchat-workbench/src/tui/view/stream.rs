@@ -140,13 +140,13 @@ impl Painter<'_> {
             if matches!(part, Segment::Body(_)) && at == span.start && at > bytes.start && is_bare {
                 style = style.add_modifier(Modifier::UNDERLINED);
             }
-            put(buffer, x, area.y, room, &text, style);
+            put(buffer, (x, area.y), room, &text, style);
             x = x.saturating_add(width).min(area.right());
         }
         let at_end = self.arrived == self.recording.text().len() && bytes.end == self.arrived;
         let ends_here = self.recording.slice(bytes.clone()).ends_with('\n');
         if at_end && !ends_here && x < area.right() {
-            put(buffer, x, area.y, 1, " ", self.theme.cursor());
+            put(buffer, (x, area.y), 1, " ", self.theme.cursor());
         }
         columns.push((x, bytes.end));
         self.margin(buffer, area, &bytes, &margin);
@@ -160,14 +160,14 @@ impl Painter<'_> {
         let mut x = area.x;
         for field in shown {
             let letter = self.letters.get(*field).copied().unwrap_or('?');
-            put(buffer, x, area.y, 1, &letter.to_string(), self.theme.field(*field));
+            put(buffer, (x, area.y), 1, &letter.to_string(), self.theme.field(*field));
             x += 1;
         }
         if more {
-            put(buffer, x, area.y, 1, "+", self.theme.quiet());
+            put(buffer, (x, area.y), 1, "+", self.theme.quiet());
         }
         if self.stops.iter().any(|stop| bytes.contains(stop)) {
-            put(buffer, area.x + MARGIN - 1, area.y, 1, "●", Style::new());
+            put(buffer, (area.x + MARGIN - 1, area.y), 1, "●", Style::new());
         }
     }
 

@@ -92,7 +92,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
         rows.push((fit(&format!("◆ {found}"), width + 2), app.layout.theme.bad()));
     }
     for ((text, style), y) in rows.iter().take(room).zip(area.y..) {
-        put(buffer, area.x, y, area.width, text, *style);
+        put(buffer, (area.x, y), area.width, text, *style);
     }
 }
 

@@ -59,16 +59,6 @@ fn compare(expected: Option<&Value>, found: Option<&Value>, path: &Path, out: &m
     }
 }
 
-/// Whether a problem is the one that `=== error` names: the whole line, its kind, or its kind and a part of the reason.
-pub(super) fn fits(said: &str, found: &str) -> bool {
-    match said.split_once(": ") {
-        Some((what, part)) => {
-            found.split_once(": ").is_some_and(|(kind, reason)| kind == what && reason.contains(part))
-        }
-        None => found == said || found.split_once(": ").is_some_and(|(kind, _)| kind == said),
-    }
-}
-
 /// Whether two numbers are the same to a reader of JSON: `1.0` and `1.00` are, `1` and `1.0` are not.
 fn same(one: &Number, other: &Number) -> bool {
     let (a, b) = (one.as_f64(), other.as_f64());

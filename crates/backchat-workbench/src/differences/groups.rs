@@ -1,10 +1,12 @@
-//! Groups the items of a page by cause, so that each cause is shown once.
+//! Groups items by cause, so that each cause is shown once.
 
-/// Larger groups are folded.
-pub(super) const FOLDED: usize = 12;
+use std::hash::Hash;
+
+use indexmap::IndexMap;
 
 /// Items with the same result for the same reason.
-pub(super) struct Group<'r, K, T> {
+#[derive(Debug)]
+pub struct Group<'r, K, T> {
     /// The result.
     pub kind: K,
     /// The reason; empty if there is none.
@@ -13,27 +15,25 @@ pub(super) struct Group<'r, K, T> {
     pub items: Vec<(usize, &'r T)>,
 }
 
-/// The groups: lowest rank first, then the largest. `fares` gives an item's result and reason.
-pub(super) fn groups<'r, K: PartialEq, T, R: Ord>(
+/// The groups: lowest rank first, then the largest. `fares` gives an item's result, and its cause in words that are the
+/// same for every item of the cause: those of [`cause`](super::cause()), or the [`shape`] of a message.
+pub fn groups<'r, K: Eq + Hash, T, R: Ord>(
     items: &'r [T],
     fares: impl Fn(&T) -> (K, String),
     rank: impl Fn(&Group<'r, K, T>) -> R,
 ) -> Vec<Group<'r, K, T>> {
-    let mut groups: Vec<Group<'r, K, T>> = Vec::new();
+    let mut found: IndexMap<(K, String), Vec<(usize, &T)>> = IndexMap::new();
     for (index, item) in items.iter().enumerate() {
-        let (kind, why) = fares(item);
-        let cause = shape(&why);
-        match groups.iter_mut().find(|group| group.kind == kind && group.cause == cause) {
-            Some(group) => group.items.push((index, item)),
-            None => groups.push(Group { kind, cause, items: vec![(index, item)] }),
-        }
+        found.entry(fares(item)).or_default().push((index, item));
     }
+    let mut groups: Vec<Group<'r, K, T>> =
+        found.into_iter().map(|((kind, cause), items)| Group { kind, cause, items }).collect();
     groups.sort_by_key(|group| (rank(group), usize::MAX - group.items.len()));
     groups
 }
 
 /// A message without its variable parts: quotations and numbers.
-fn shape(message: &str) -> String {
+pub fn shape(message: &str) -> String {
     let mut shape = String::new();
     let mut characters = message.chars().peekable();
     while let Some(c) = characters.next() {

@@ -1,0 +1,121 @@
+//! The prompt that a chat template renders for a conversation, with the author of each text, and the variables it reads.
+
+use backchat::chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat::json::{self, Object, Value};
+use backchat_probe::chats::{Author, authors};
+use backchat_workbench::answers::NOW;
+
+use crate::request::{count, maybe, note};
+use backchat_core::text::Utf16Offsets;
+
+/// Variables that a conversation sets.
+const CONVERSATION: [&str; 4] = ["messages", "tools", "add_generation_prompt", "continue_final_message"];
+
+/// The variables of a chat template, with the constants that it compares each with.
+pub fn variables(chat_template: &str) -> Value {
+    let Ok(template) = ChatTemplate::compile(chat_template) else { return Value::Null };
+    let names = template.variables().iter().filter(|name| !CONVERSATION.contains(&name.as_str()));
+    let variables = names.map(|name| {
+        let constants = template.compared_constants().get(name).map(Vec::as_slice).unwrap_or_default();
+        Value::from([("name", name.as_str().into()), ("constants", Value::List(constants.to_vec()))])
+    });
+    Value::List(variables.collect())
+}
+
+/// The prompt for a conversation: an object with `messages`, and with `tools` and other variables if there are any.
+pub fn prompt(chat_template: &str, conversation: &str) -> Value {
+    let Ok(Value::Object(mut context)) = json::read(conversation) else { return refused(None, "") };
+    for name in ["tools", "documents"] {
+        context.entry(name).or_default();
+    }
+    let options = RenderOptions::default().now(NOW.to_owned());
+    let failed = |error: RenderError| refused(Some(&error), chat_template);
+    let template = match ChatTemplate::compile(chat_template) {
+        Ok(template) => template,
+        Err(error) => return failed(error),
+    };
+    match template.render(&context, &options) {
+        Ok(rendered) => {
+            let runs = runs(&template, &context, &rendered.text, &options);
+            Value::from([("text", rendered.text.as_str().into()), ("runs", runs), ("problem", Value::Null)])
+        }
+        Err(error) => failed(error),
+    }
+}
+
+fn refused(error: Option<&RenderError>, chat_template: &str) -> Value {
+    let source = ChatTemplate::normalize(chat_template);
+    let problem = error.map(|error| note(&error.diagnostic(&source, ""), Some(&source)));
+    Value::from([("text", maybe(None)), ("runs", Value::List(Vec::new())), ("problem", problem.unwrap_or_default())])
+}
+
+/// The stretches of a prompt: the UTF-16 offset of the end of each, and its author.
+fn runs(template: &ChatTemplate, context: &Object, text: &str, options: &RenderOptions) -> Value {
+    let mut offsets = Utf16Offsets::of(text);
+    let mut runs = Vec::new();
+    let mut end = 0;
+    let mut push = |until: usize, author: &str| runs.extend([count(offsets.at(until)), author.into()]);
+    for (span, author) in authors(template, context, text, options) {
+        if span.start > end {
+            push(span.start, "template");
+        }
+        push(span.end, role(author, context));
+        end = span.end;
+    }
+    if end < text.len() {
+        push(text.len(), "template");
+    }
+    Value::List(runs)
+}
+
+/// Who an author is to the reader of a page.
+fn role(author: Author, context: &Object) -> &'static str {
+    let Author::Message(index) = author else { return "tools" };
+    let messages = context.get("messages").and_then(Value::as_list).unwrap_or_default();
+    match messages.get(index).and_then(|message| message.get("role")).and_then(Value::as_str) {
+        Some("assistant" | "model") => "model",
+        Some("user") => "user",
+        Some("system" | "developer") => "system",
+        _ => "tools",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if style == 'é' %}!{% endif %}\
+                          {% endfor %}{% if messages | length > 2 %}{{ raise_exception('too long') }}{% endif %}";
+
+    #[test]
+    fn a_prompt_has_an_author_for_each_stretch() {
+        let conversation = r#"{"messages": [{"role": "user", "content": "🚆"}, {"role": "assistant", "content": "Yes"}],
+            "bos_token": "[B]"}"#;
+        assert_eq!(
+            prompt(SOURCE, conversation).to_string(),
+            r#"{"text": "[B]<user>🚆<assistant>Yes", "runs": [9, "template", 11, "user", 22, "template", 25, "model"], "problem": null}"#
+        );
+    }
+
+    #[test]
+    fn a_problem_has_its_line() {
+        let line = |source: &str, conversation: &str| {
+            let prompt = prompt(source, conversation);
+            assert_eq!(prompt.get("text"), Some(&Value::Null));
+            prompt.get("problem").and_then(|problem| problem.get("line").cloned()).and_then(|line| line.as_i64())
+        };
+        let long = r#"{"messages": [{"role": "user"}, {"role": "user"}, {"role": "user"}]}"#;
+        assert_eq!(line(&format!("\n{SOURCE}"), long), Some(2));
+        assert_eq!(line("a\nb{% if", "{}"), Some(2));
+        assert_eq!(line(SOURCE, "[]"), None);
+    }
+
+    #[test]
+    fn variables_come_with_the_constants_they_are_compared_with() {
+        assert_eq!(
+            variables(SOURCE).to_string(),
+            r#"[{"name": "bos_token", "constants": []}, {"name": "style", "constants": ["é"]}]"#
+        );
+        assert_eq!(variables("{% if"), Value::Null);
+    }
+}

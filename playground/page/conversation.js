@@ -1,0 +1,221 @@
+// A conversation to edit, and the prompt that the chat template renders for it.
+
+const CALL = {
+  id: "call00001",
+  type: "function",
+  function: { name: "get_weather", arguments: { city: "Oslo", days: 2 } },
+};
+const QUESTION = { role: "user", content: "Do I need a coat in Oslo?" };
+const ANSWER = { role: "assistant", content: "Yes: it is 3 °C, and it rains." };
+const THANKS = { role: "user", content: "Thanks! And tomorrow?" };
+const WITH_TOOLS = [
+  { role: "system", content: "You are a helpful assistant." },
+  QUESTION,
+  { role: "assistant", content: "", tool_calls: [CALL] },
+  { role: "tool", tool_call_id: "call00001", name: "get_weather", content: "3 °C, rain" },
+  ANSWER,
+  THANKS,
+];
+const WEATHER = {
+  type: "function",
+  function: {
+    name: "get_weather",
+    description: "The weather of the next days.",
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" }, days: { type: "integer" } },
+      required: ["city"],
+    },
+  },
+};
+
+// Examples from the richest to the simplest: the first one that the chat template takes is shown.
+const CONVERSATIONS = [
+  { messages: WITH_TOOLS, tools: [WEATHER] },
+  { messages: WITH_TOOLS.slice(1), tools: [WEATHER] },
+  { messages: [QUESTION, ANSWER, THANKS], tools: null },
+  { messages: [QUESTION], tools: null },
+].map(({ messages, tools }) => ({ messages: JSON.stringify(messages, null, 2), tools: tools ? JSON.stringify(tools, null, 2) : "" }));
+
+const AUTHORS = { template: "template", system: "system", user: "user", model: "model", tools: "tools" };
+// How many characters of a prompt are shown.
+const LONGEST_PROMPT = 100_000;
+
+const isToken = (name) => name.endsWith("_token");
+
+// The text of a field for a value: texts as they are, unless they read as something else.
+const fieldText = (value) => {
+  if (typeof value !== "string") return JSON.stringify(value);
+  return valueOf("", value) === value ? value : JSON.stringify(value);
+};
+
+// The value of a field's text: JSON, or else text, as `--set` reads it. A special token is always text.
+const valueOf = (name, text) => {
+  if (isToken(name)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+class Conversation {
+  // `variablesChanged` gets the new variables as JSON, or null without any; `changed` is called after any other edit.
+  constructor({ variablesChanged, changed, showLine }) {
+    Object.assign(this, { variablesChanged, changed, showLine });
+    const edited = () => {
+      this.isOwn = true;
+      $("own").hidden = false;
+      changed();
+    };
+    this.messages = new Editor($("messages"), edited, jsonSyntax);
+    this.tools = new Editor($("tools"), edited, jsonSyntax);
+    this.isOwn = false;
+    $("add-prompt").addEventListener("change", changed);
+    $("own").addEventListener("click", () => {
+      this.restore({});
+      changed();
+    });
+  }
+
+  // What a link keeps: the user's edits.
+  get kept() {
+    const kept = this.isOwn ? { messages: this.messages.text, tools: this.tools.text } : {};
+    if (!$("add-prompt").checked) kept.bare = true;
+    return kept;
+  }
+
+  restore({ messages, tools, bare }) {
+    this.isOwn = typeof messages === "string";
+    $("own").hidden = !this.isOwn;
+    $("add-prompt").checked = bare !== true;
+    this.show(this.isOwn ? { messages, tools: typeof tools === "string" ? tools : "" } : CONVERSATIONS[0]);
+  }
+
+  show({ messages, tools }) {
+    this.messages.text = messages;
+    this.tools.text = tools;
+  }
+
+  // The context of a render as JSON. The module reads it, so numbers keep their digits.
+  context({ messages, tools }, variables) {
+    const read = (label, text) => {
+      try {
+        return JSON.parse(text);
+      } catch (problem) {
+        throw new Error(`${label}: not valid JSON: ${problem.message}`);
+      }
+    };
+    const own = read("Messages", messages);
+    if (!own || typeof own !== "object") throw new Error("Messages: expected a list of messages");
+    const members = Array.isArray(own) ? [`"messages": ${messages}`] : [messages.trim().slice(1, -1)];
+    if (tools.trim()) {
+      if (!Array.isArray(read("Tools", tools))) throw new Error("Tools: expected a list of tools");
+      members.push(`"tools": ${tools}`);
+    }
+    members.push(`"add_generation_prompt": ${$("add-prompt").checked}`);
+    if (variables) members.push(variables.trim().slice(1, -1));
+    return `{${members.filter((member) => member.trim()).join(", ")}}`;
+  }
+
+  // Renders with a chat template, and shows the prompt or the problem.
+  async render(source, variables) {
+    this.run = (this.run ?? 0) + 1;
+    const { run } = this;
+    if (!source.trim()) return this.showPrompt({ text: "", runs: [] });
+    const examples = this.isOwn ? [{ messages: this.messages.text, tools: this.tools.text }] : CONVERSATIONS;
+    let first = null;
+    for (const example of examples) {
+      let prompt;
+      try {
+        const answer = await fast.ask("prompt", source, this.context(example, variables));
+        if (!answer || run !== this.run) return;
+        prompt = answer.value;
+      } catch (problem) {
+        if (run !== this.run) return;
+        prompt = { problem: { severity: "error", id: "", message: problem.message, help: null } };
+      }
+      if (!prompt.problem) {
+        if (!this.isOwn) this.show(example);
+        return this.showPrompt(prompt);
+      }
+      first ??= prompt.problem;
+    }
+    if (!this.isOwn) this.show(CONVERSATIONS[0]);
+    this.showPrompt({ text: "", runs: [] }, first);
+  }
+
+  showPrompt({ text, runs }, problem = null) {
+    const count = (label, json) => {
+      try {
+        const value = JSON.parse(json);
+        $(label).textContent = (Array.isArray(value) ? value : (value.messages ?? [])).length;
+      } catch {
+        $(label).textContent = json.trim() ? "" : "none";
+      }
+    };
+    count("messages-count", this.messages.text);
+    count("tools-count", this.tools.text);
+    const notes = problem ? [noteItem(problem, { go: () => this.showLine(problem) })] : [];
+    $("prompt-notes").replaceChildren(...notes);
+    const parts = [];
+    const seen = new Set();
+    for (let i = 0, start = 0; i < runs.length && start < LONGEST_PROMPT; i += 2) {
+      const end = Math.min(runs[i], whole(text, LONGEST_PROMPT));
+      seen.add(runs[i + 1]);
+      parts.push(element("span", { class: `by-${runs[i + 1]}` }, text.slice(start, end)));
+      start = runs[i];
+    }
+    if (text.length > LONGEST_PROMPT) {
+      parts.push(element("span", { class: "fold" }, `${(text.length - LONGEST_PROMPT).toLocaleString("en")} more characters`));
+    }
+    $("rendered").replaceChildren(...parts);
+    $("rendered").hidden = problem !== null;
+    $("rendered").classList.remove("result");
+    const legend = Object.keys(AUTHORS).filter((author) => seen.has(author));
+    $("authors").replaceChildren(...legend.map((author) => {
+      const item = element("li");
+      item.append(element("span", { class: `by-${author}` }, AUTHORS[author]));
+      return item;
+    }));
+  }
+
+  // A field for each variable that the chat template reads; special tokens first. Null keeps the fields: the template does
+  // not compile.
+  showVariables(names, variables) {
+    if (!names) return;
+    const values = variables ? JSON.parse(variables) : {};
+    const sorted = [...names.filter(({ name }) => isToken(name)), ...names.filter(({ name }) => !isToken(name))];
+    const isSet = ({ name }) => values[name] !== undefined;
+    $("variables-set").textContent = sorted.length ? `${sorted.filter(isSet).length} of ${sorted.length} set` : "none";
+    const known = [...$("variables").querySelectorAll("input")].map(({ name }) => name);
+    if (isSame(known, sorted.map(({ name }) => name))) {
+      // A field that is typed into keeps its text.
+      for (const input of $("variables").querySelectorAll("input")) {
+        if (input !== document.activeElement) input.value = values[input.name] === undefined ? "" : fieldText(values[input.name]);
+      }
+      return;
+    }
+    $("variables").replaceChildren(...sorted.map((variable) => this.field(variable, values)));
+    if (sorted.some(({ name }) => isToken(name))) $("variables-part").open = true;
+  }
+
+  field({ name, constants }, values) {
+    const label = element("label");
+    const list = `constants-${name}`;
+    const input = element("input", { name, list, placeholder: "not set", spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
+    input.value = values[name] === undefined ? "" : fieldText(values[name]);
+    input.addEventListener("input", () => this.set(name, input.value));
+    const options = element("datalist", { id: list });
+    options.append(...constants.map((value) => new Option("", fieldText(value))));
+    label.append(element("span", {}, name), input, options);
+    return label;
+  }
+
+  set(name, text) {
+    const values = state.variables ? JSON.parse(state.variables) : {};
+    if (text === "") delete values[name];
+    else values[name] = valueOf(name, text);
+    this.variablesChanged(Object.keys(values).length ? JSON.stringify(values) : null);
+  }
+}
