@@ -1,0 +1,3 @@
+module backchat
+
+go 1.19

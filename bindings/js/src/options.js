@@ -1,0 +1,50 @@
+// The options of a parser, as backchat.h has them.
+
+const SIZE = 64;
+const MODES = ["stable", "reference"];
+const CLOSERS = ["ends", "text"];
+const REASONING = ["kept", "in-content", "dropped"];
+const CHAT = [undefined, "growing", "whole"];
+
+function choice(name, value, choices) {
+  const found = choices.indexOf(value);
+  if (found < 0) throw new TypeError(`option \`${name}\`: ${value} is not one of ${choices.join(", ")}`);
+  return found;
+}
+
+/** Calls with the address of the options. */
+export function withOptions(binding, options, tools, call) {
+  const { mode = "stable", closersInStrings = "ends", reasoning = "kept", recover = [], stopIds = [] } = options;
+  const texts = [Array.isArray(recover) ? recover.join(",") : recover, options.callIdPrefix ?? ""];
+  const encoded = texts.map((text) => new TextEncoder().encode(text));
+  const ids = Uint32Array.from(stopIds);
+  const size = SIZE + 4 * ids.length + encoded[0].length + encoded[1].length;
+  const words = [
+    SIZE,
+    choice("mode", mode, MODES),
+    choice("closersInStrings", closersInStrings, CLOSERS),
+    choice("reasoning", reasoning, REASONING),
+    choice("chat", options.chat, CHAT),
+    Number(options.growCalls ?? false),
+    Number(options.toolsOff ?? false),
+    Number(options.validate ?? false),
+    0,
+    tools,
+  ];
+  const at = binding.allocate(size);
+  try {
+    binding.refresh();
+    let rest = at + SIZE + 4 * ids.length;
+    const [recoverAt, prefixAt] = encoded.map((bytes) => {
+      binding.bytes.set(bytes, rest);
+      rest += bytes.length;
+      return rest - bytes.length;
+    });
+    binding.words.set(ids, (at + SIZE) >>> 2);
+    words.push(recoverAt, encoded[0].length, at + SIZE, ids.length, prefixAt, encoded[1].length);
+    binding.words.set(words, at >>> 2);
+    return call(at);
+  } finally {
+    binding.calls.bc_memory_free(at, size);
+  }
+}

@@ -1,0 +1,48 @@
+// Streams of text in; events or the chunks of an OpenAI stream out.
+
+import { Parser } from "./parser.js";
+
+// How many items may wait on each side: without room, each piece costs a round of promises.
+const ROOM = { highWaterMark: 64 };
+
+/** Turns pieces of text into events. The last one is `{ type: "message", message, … }`. */
+export function eventStream(template, options = {}) {
+  const parser = new Parser(template, options);
+  const send = (events, controller) => events.forEach((event) => controller.enqueue(event));
+  return new TransformStream({
+    start: (controller) => send(parser.initialEvents, controller),
+    transform: (text, controller) => send(parser.feed(text), controller),
+    flush(controller) {
+      const { events, ...finished } = parser.finish();
+      send(events, controller);
+      controller.enqueue({ type: "message", ...finished });
+      parser.free();
+    },
+  }, ROOM, ROOM);
+}
+
+/** Turns pieces of text into the `chat.completion.chunk`s of OpenAI's protocol. `finishReason` returns the engine's. */
+export function chunkStream(template, options = {}) {
+  const { model = "", id = `chatcmpl-${crypto.randomUUID()}`, finishReason = () => undefined, ...others } = options;
+  const parser = new Parser(template, { chat: "growing", ...others });
+  const shared = { id, object: "chat.completion.chunk", created: Math.floor(Date.now() / 1000), model };
+  const chunk = (delta, reason = null) => ({ ...shared, choices: [{ index: 0, delta, finish_reason: reason }] });
+  const send = (controller) => parser.deltas().forEach((delta) => controller.enqueue(chunk(delta)));
+  return new TransformStream({
+    start(controller) {
+      controller.enqueue(chunk({ role: "assistant", content: "" }));
+      send(controller);
+    },
+    transform(text, controller) {
+      parser.feed(text);
+      send(controller);
+    },
+    flush(controller) {
+      const { problems } = parser.finish({ cutOff: finishReason() === "length" });
+      send(controller);
+      const last = chunk({}, parser.finishReason);
+      controller.enqueue(problems.length > 0 ? { ...last, backchat: { problems } } : last);
+      parser.free();
+    },
+  }, ROOM, ROOM);
+}

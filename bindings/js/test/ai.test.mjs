@@ -1,0 +1,78 @@
+// The middleware inside the AI SDK, with its mock models: reasoning, text and tool calls, whole and streamed, and the loop of
+// tools. Skipped if `ai` is not installed.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Template } from "backchat";
+import { responseTemplate } from "backchat/ai";
+import { TEMPLATE } from "./template.mjs";
+
+const ai = await import("ai").catch(() => null);
+const skip = ai === null && "the package ai is not installed";
+const { MockLanguageModelV4, simulateReadableStream } = skip ? {} : await import("ai/test");
+
+const CALL = 'I ask.</think>Wait.<call>{"name": "weather", "arguments": {"city": "Oslo"}}</call><end>';
+const ANSWER = "It is warm.</think>7 degrees.<end>";
+const middleware = responseTemplate({ template: new Template(TEMPLATE), prefix: "<bot><think>" });
+const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+const stop = { unified: "stop", raw: "stop" };
+
+/** A model that answers with these texts, one after the other. */
+function model(texts, reason = stop) {
+  const left = [...texts];
+  const mock = new MockLanguageModelV4({
+    doGenerate: async () => ({ content: [{ type: "text", text: left.shift() }], finishReason: reason, usage, warnings: [] }),
+    doStream: async () => {
+      const pieces = left.shift().match(/.{1,3}/gsu);
+      const deltas = pieces.map((delta) => ({ type: "text-delta", id: "0", delta }));
+      const chunks = [
+        { type: "stream-start", warnings: [] },
+        { type: "text-start", id: "0" },
+        ...deltas,
+        { type: "text-end", id: "0" },
+        { type: "finish", finishReason: reason, usage },
+      ];
+      return { stream: simulateReadableStream({ chunks, initialDelayInMs: null, chunkDelayInMs: null }) };
+    },
+  });
+  return ai.wrapLanguageModel({ model: mock, middleware });
+}
+
+const tools = () => ({
+  weather: ai.tool({
+    inputSchema: ai.jsonSchema({ type: "object", properties: { city: { type: "string" } } }),
+    execute: async ({ city }) => `${city}: 7`,
+  }),
+});
+
+test("a whole answer has reasoning, text and a call, and the loop goes on", { skip }, async () => {
+  const settings = { prompt: "Is it warm?", tools: tools(), stopWhen: ai.isStepCount?.(3) ?? ai.stepCountIs(3) };
+  const result = await ai.generateText({ model: model([CALL, ANSWER]), ...settings });
+  assert.equal(result.steps.length, 2);
+  const [first, second] = result.steps;
+  assert.deepEqual([first.reasoningText, first.text, first.finishReason], ["I ask.", "Wait.", "tool-calls"]);
+  assert.deepEqual(first.toolCalls.map(({ toolName, input }) => [toolName, input]), [["weather", { city: "Oslo" }]]);
+  assert.deepEqual(first.toolResults.map(({ output }) => output), ["Oslo: 7"]);
+  assert.deepEqual([second.reasoningText, second.text, second.finishReason], ["It is warm.", "7 degrees.", "stop"]);
+});
+
+test("a stream has them as they are written", { skip }, async () => {
+  const settings = { prompt: "Is it warm?", tools: tools(), stopWhen: ai.isStepCount?.(3) ?? ai.stepCountIs(3) };
+  const result = ai.streamText({ model: model([CALL, ANSWER]), ...settings });
+  const parts = [];
+  for await (const part of result.stream ?? result.fullStream) parts.push(part);
+  const joined = (type) => parts.filter((part) => part.type === type).map((part) => part.text ?? part.delta).join("");
+  assert.equal(joined("reasoning-delta"), "I ask.It is warm.");
+  assert.equal(joined("text-delta"), "Wait.7 degrees.");
+  assert.equal(joined("tool-input-delta"), '{"city": "Oslo"}');
+  assert.ok(parts.filter(({ type }) => type === "tool-input-delta").length > 1, "arguments grow");
+  assert.deepEqual(parts.filter(({ type }) => type === "tool-call").map(({ input }) => input), [{ city: "Oslo" }]);
+  assert.deepEqual(parts.filter(({ type }) => type === "finish-step").map(({ finishReason }) => finishReason), ["tool-calls", "stop"]);
+});
+
+test("a call that was cut off is not made", { skip }, async () => {
+  const text = 'I ask.</think><call>{"name": "weather", "arguments": {"city": "Os';
+  const reason = { unified: "length", raw: "length" };
+  const whole = await ai.generateText({ model: model([text], reason), prompt: "Is it warm?", tools: tools() });
+  assert.deepEqual([whole.toolCalls, whole.finishReason, whole.reasoningText], [[], "length", "I ask."]);
+});

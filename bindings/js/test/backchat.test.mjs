@@ -1,0 +1,156 @@
+// The package, as `npm pack` writes it: messages, events, places, streams and errors.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BackchatError, Parser, Template, Tokens, Tools, chunkStream, eventStream, parse } from "backchat";
+import { answer } from "./rows.mjs";
+import { TEMPLATE } from "./template.mjs";
+
+const CALL = '<call>{"name": "weather", "arguments": {"city": "Oslo", "days": 3}}</call>';
+const template = new Template(TEMPLATE);
+
+test("a text becomes a message", () => {
+  const { message, problems } = parse(template, `I ask.</think>Wait.${CALL}<end>`, { prefix: "<bot><think>" });
+  const called = { type: "function", function: { name: "weather", arguments: { city: "Oslo", days: 3 } } };
+  assert.deepEqual(message, { role: "assistant", thinking: "I ask.", content: "Wait.", tool_calls: [called] });
+  assert.deepEqual(problems, []);
+});
+
+test("events come as soon as no delimiter can claim the text", () => {
+  const parser = new Parser(template, { prefix: "<bot>" });
+  assert.deepEqual(parser.feed("Hi <e"), [
+    { type: "region_open", field: "content" },
+    { type: "region_chunk", field: "content", text: "Hi ", dirty: false },
+  ]);
+  assert.deepEqual(parser.feed("nd"), []);
+  assert.deepEqual(parser.feed(">"), [{ type: "region_close", field: "content", value: "Hi" }]);
+  assert.deepEqual(parser.finish().events, []);
+});
+
+test("the prompt may begin a region", () => {
+  const parser = new Parser(template, { prefix: "<user>Hi<bot><think>" });
+  assert.deepEqual(parser.initialEvents, [{ type: "region_open", field: "thinking" }]);
+  assert.throws(() => new Parser(template, {}), /prefix/);
+});
+
+test("surrogates wait for their other half, and alone are replaced", () => {
+  const whole = parse(template, "a🚆b\ufffdc\ufffd<end>", { prefix: "<bot>" }).message;
+  const parser = new Parser(template, { prefix: "<bot>" });
+  assert.equal(parser.feed("a\ud83d").at(-1).text, "a");
+  assert.equal(parser.feed("").length, 0);
+  assert.equal(parser.feed("\ude86b\udc00c\ud800").at(-1).text, "🚆b\ufffdc");
+  parser.feed("<end>");
+  assert.deepEqual(parser.finish().message, whole);
+});
+
+test("places count UTF-16 units from the part of the prompt that belongs to the message", () => {
+  const text = "é🚆</think>日<x>🚆<end>";
+  for (const size of [1, 2, 3, 100]) {
+    const parser = new Parser(template, { prefix: "🚆<bot>🚆<think>", spans: true });
+    const input = `🚆<think>${text}`;
+    assert.equal(parser.prefixLength, 9);
+    assert.deepEqual([parser.initialEvents.at(-1).start, parser.initialEvents.at(-1).end], [2, 9]);
+    const events = [];
+    for (let at = 0; at < text.length; at += size) events.push(...parser.feed(text.slice(at, at + size)));
+    events.push(...parser.finish().events);
+    for (const event of events.filter(({ type }) => type === "region_chunk")) {
+      assert.equal(input.slice(event.start, event.end), event.text);
+    }
+    const closed = events.filter(({ type, field }) => type === "region_close" && field === "content");
+    assert.deepEqual(closed.map(({ body }) => input.slice(...body)), ["日<x>🚆"]);
+    assert.deepEqual(closed.map(({ start, end }) => input.slice(start, end)), ["<end>"]);
+  }
+});
+
+test("problems have their places", () => {
+  const { problems } = parse(template, "é<call>{", { prefix: "<bot>", spans: true });
+  assert.deepEqual(problems.map(({ kind, span }) => [kind, span]), [["malformed", [7, 8]]]);
+});
+
+test("numbers are JavaScript's, and their text is kept on request", () => {
+  const numbers = new Template({
+    start_anchor: "<bot>",
+    fields: { n: { open: "<n>", close: "</n>", content: "json" }, content: { optional: true } },
+  });
+  const text = '<n>{"a": 1.50, "b": 12345678901234567890, "c": -Infinity, "d": NaN, "e": "NaN"}</n>';
+  const { message, json } = parse(numbers, text, { prefix: "<bot>", json: true });
+  assert.deepEqual(message.n, { a: 1.5, b: 12345678901234567000, c: null, d: null, e: "NaN" });
+  assert.match(json, /"a": 1.50, "b": 12345678901234567890/);
+});
+
+test("ids are read by their tokens", () => {
+  const tokens = new Tokens({
+    added_tokens: [
+      { id: 2, content: "<think>" },
+      { id: 3, content: "</think>" },
+    ],
+    decoder: { type: "ByteLevel" },
+    model: { vocab: { Hm: 0, "</think>": 1, Yes: 4, "<end>": 5 } },
+  });
+  const forIds = template.withTokens(tokens);
+  const { message } = parse(forIds, [2, 0, 1, 3, 4, 5, 0], { prefix: "<bot>", stopIds: [5] });
+  assert.deepEqual(message, { role: "assistant", thinking: "Hm</think>", content: "Yes" });
+  const after = parse(forIds, [0n, 3n, 4n], { promptIds: [2] });
+  assert.deepEqual(after.message, { role: "assistant", content: "Yes", thinking: "Hm" });
+});
+
+test("a stream of text becomes events, or the chunks of OpenAI's protocol", async () => {
+  const pieces = ["I ask.</th", "ink>Wa", 'it.<call>{"name": "f", "argu', 'ments": {"a": "b', '"}}</call>'];
+  const all = async (transform) => Array.fromAsync?.(ReadableStream.from(pieces).pipeThrough(transform)) ?? collect(transform);
+  async function collect(transform) {
+    const list = [];
+    for await (const item of ReadableStream.from(pieces).pipeThrough(transform)) list.push(item);
+    return list;
+  }
+  const events = await all(eventStream(template, { prefix: "<bot><think>" }));
+  assert.equal(events.at(-1).type, "message");
+  assert.equal(events.at(-1).message.content, "Wait.");
+  const chunks = await all(chunkStream(template, { prefix: "<bot><think>", model: "m", callIdPrefix: "c" }));
+  assert.deepEqual(chunks.map(({ choices: [{ delta }] }) => delta), [
+    { role: "assistant", content: "" },
+    { reasoning_content: "I ask." },
+    { content: "Wa" },
+    { content: "it." },
+    { tool_calls: [{ index: 0, id: "c0", type: "function", function: { name: "f", arguments: "" } }] },
+    { tool_calls: [{ index: 0, function: { arguments: '{"a": "b' } }] },
+    { tool_calls: [{ index: 0, function: { arguments: '"}' } }] },
+    {},
+  ]);
+  assert.equal(chunks.at(-1).choices[0].finish_reason, "tool_calls");
+  const cut = await all(chunkStream(template, { prefix: "<bot>", finishReason: () => "length" }));
+  assert.equal(cut.at(-1).choices[0].finish_reason, "length");
+});
+
+test("errors name the problem and its place", () => {
+  const failed = (work, part) => assert.throws(work, (error) => error instanceof BackchatError && part(error));
+  failed(() => new Template({ start_anchor: "<bot>", fields: { content: { close: 7 } } }), ({ path, code }) => path === "fields.content.close" && code === -5);
+  failed(() => new Template("{"), ({ message }) => message.length > 0);
+  failed(() => new Parser(template, { prefix: "", recover: ["json-comma"] }), ({ message }) => message.includes("json-comma"));
+  failed(() => new Parser(template, { prefix: "", tools: 7 }), ({ code }) => code === -5);
+  assert.throws(() => new Parser(template, { prefix: "", mode: "strict" }), /mode/);
+  const parser = new Parser(template, { prefix: "<bot>" });
+  parser.finish();
+  failed(() => parser.feed("x"), ({ code }) => code === -7);
+  parser.free();
+  failed(() => parser.feed("x"), ({ code }) => code === -1);
+});
+
+test("tools give arguments their types", () => {
+  const parameters = { properties: { days: { type: "integer" } } };
+  const tools = new Tools([{ type: "function", function: { name: "weather", parameters } }]);
+  for (const given of [tools, [{ type: "function", function: { name: "weather", parameters } }]]) {
+    const { message } = parse(template, CALL.replace("3", '"3"'), { prefix: "<bot>", tools: given });
+    assert.equal(message.tool_calls[0].function.arguments.days, 3);
+  }
+});
+
+test("texts of any length and many parsers fit into memory", () => {
+  const long = "日本 text ".repeat(100_000);
+  assert.equal(parse(template, long, { prefix: "<bot>" }).message.content, long.trim());
+  for (let i = 0; i < 20_000; i++) parse(template, "Hi<end>", { prefix: "<bot>" });
+});
+
+test("rows are answered as the command does", () => {
+  const row = '{"id": 1, "template": {"start_anchor": "<bot>", "fields": {"n": {"open": "<n>", "close": "</n>", "content": "json"}, "content": {}}}, "prefix": "", "text": "é<n>[1.50]</n>", "tools": null, "chunks": [4, 10]}';
+  assert.match(answer({ Parser, Template }, row, "stable"), /"value": \[1.50\]}\]\], "final_events": \[\], "message": {"content": "é", "n": \[1.50\]}}$/);
+});
