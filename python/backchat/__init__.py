@@ -12,9 +12,10 @@ from backchat._backchat import Grammar, ResponseParser, Template, Tokenizer, par
 _MODULES = {
     "_tokens": "Bridge Bridged Refused",
     "_stream": "aopenai_chunks astream openai_chunks openai_completion stream",
-    "_workbench": "add_generation_blocks check convert derive doctor grammar input_schema lint mask prove render unrender",
+    "_workbench": "add_generation_blocks check convert derive doctor fix grammar input_schema lint mask prove render "
+    "unrender",
     "_types": "BatchResult Chat CheckReport Conversion Derivation Diagnostic Held Masked Message ParseError Patched Proof "
-    "Rendered TemplateError UnknownKey",
+    "Rendered Repair TemplateError UnknownKey",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 

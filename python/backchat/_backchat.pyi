@@ -17,6 +17,7 @@ __all__ = [
     "convert",
     "derive",
     "doctor",
+    "fix",
     "input_schema",
     "lint",
     "main",
@@ -33,6 +34,7 @@ _Spec: TypeAlias = str | PathLike[str] | dict[str, Any] | Template
 _Target: TypeAlias = str | list[str] | None
 _ChatTemplate: TypeAlias = str | PathLike[str]
 _Samples: TypeAlias = str | PathLike[str] | Iterable[str | dict[str, Any]] | None
+_Messages: TypeAlias = Sequence[Any]
 _Variables: TypeAlias = dict[str, Any] | None
 _Policies: TypeAlias = str | Iterable[str] | None
 
@@ -65,6 +67,7 @@ class Grammar:
         variables: _Variables = None,
         special_tokens: dict[str, int] | Iterable[str] | None = None,
         template_name: str | None = None,
+        budget: float = 1.0,
     ) -> Self: ...
     @property
     def template(self) -> Template: ...
@@ -84,7 +87,7 @@ class Grammar:
 class Tokenizer:
     """A tokenizer.json, read once and shared by any number of parsers and threads."""
 
-    def __new__(cls, source: str | PathLike[str]) -> Self: ...
+    def __new__(cls, source: str | PathLike[str], *, chat_control_tokens: Sequence[str] | None = None) -> Self: ...
     def encode(self, text: str) -> list[int]: ...
     def decode(self, ids: Sequence[int]) -> str: ...
 
@@ -104,10 +107,10 @@ class Bridge:
     def read(self, prompt_ids: Sequence[int], sampled_ids: Sequence[int]) -> dict[str, Any]: ...
     def _next(
         self,
-        messages: Sequence[dict[str, Any]],
+        messages: _Messages,
         prompt_ids: Sequence[int],
         sampled_ids: Sequence[int],
-        new_messages: Sequence[dict[str, Any]],
+        new_messages: _Messages,
         *,
         tools: Iterable[Any] | None = None,
         stop_ids: Sequence[int] = ...,
@@ -194,6 +197,7 @@ def derive(
     samples: _Samples = None,
     reasoning_field: str | None = None,
     template_name: str | None = None,
+    budget: float = 1.0,
 ) -> tuple[dict[str, Any], str]: ...
 def prove(
     template: _Spec,
@@ -204,20 +208,25 @@ def prove(
     variables: _Variables = None,
     reasoning_field: str | None = None,
     template_name: str | None = None,
+    budget: float = 1.0,
 ) -> dict[str, Any]: ...
-def lint(template: _Spec, *, target: _Target = None, tokenizer: Any = None) -> list[Diagnostic]: ...
+def lint(
+    template: _Spec, *, target: _Target = None, tokenizer: Any = None, budget: float = 1.0
+) -> list[Diagnostic]: ...
 def render(
     chat_template: _ChatTemplate,
-    messages: Sequence[dict[str, Any]],
+    messages: _Messages,
     *,
     tools: Sequence[Any] | None = None,
     add_generation_prompt: bool = False,
+    tokenizer: Any = None,
+    sanitize_control_tokens: bool = False,
     variables: _Variables = None,
     template_name: str | None = None,
-) -> tuple[str, list[tuple[int, int]]]: ...
+) -> tuple[str, list[tuple[int, int]], list[int] | None]: ...
 def mask(
     chat_template: _ChatTemplate,
-    messages: Sequence[dict[str, Any]],
+    messages: _Messages,
     *,
     tools: Sequence[Any] | None = None,
     parts: list[str] = ...,
@@ -229,17 +238,42 @@ def mask(
     template_name: str | None = None,
 ) -> dict[str, Any]: ...
 def doctor(
-    chat_template: _ChatTemplate, *, variables: _Variables = None, template_name: str | None = None
+    chat_template: _ChatTemplate,
+    *,
+    variables: _Variables = None,
+    template_name: str | None = None,
+    budget: float = 1.0,
 ) -> dict[str, Any]: ...
 def input_schema(
-    chat_template: _ChatTemplate, *, variables: _Variables = None, template_name: str | None = None
+    chat_template: _ChatTemplate,
+    *,
+    variables: _Variables = None,
+    template_name: str | None = None,
+    budget: float = 1.0,
 ) -> dict[str, Any]: ...
 def unrender(
-    chat_template: _ChatTemplate, text: str, *, variables: _Variables = None, template_name: str | None = None
+    chat_template: _ChatTemplate,
+    text: str,
+    *,
+    variables: _Variables = None,
+    template_name: str | None = None,
+    budget: float = 1.0,
 ) -> dict[str, Any]: ...
 def add_generation_blocks(
-    chat_template: _ChatTemplate, *, variables: _Variables = None, template_name: str | None = None
+    chat_template: _ChatTemplate,
+    *,
+    variables: _Variables = None,
+    template_name: str | None = None,
+    budget: float = 1.0,
 ) -> tuple[str, int, list[str], bool]: ...
+def fix(
+    chat_template: _ChatTemplate,
+    problems: list[str] | None = None,
+    *,
+    variables: _Variables = None,
+    template_name: str | None = None,
+    budget: float = 1.0,
+) -> tuple[str, dict[str, Any]]: ...
 def convert(
     schema: dict[str, Any] | str | PathLike[str],
     *,

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 from backchat import _backchat
 from backchat._backchat import Tokenizer
 
-#: Converted tokenizers of other libraries, with their sizes: tokens may be added later.
-_KNOWN: WeakKeyDictionary[Any, tuple[int, Tokenizer]] = WeakKeyDictionary()
+#: Converted tokenizers of other libraries, with what may change later: their size and their control tokens.
+_KNOWN: WeakKeyDictionary[Any, tuple[tuple[int, list[str] | None], Tokenizer]] = WeakKeyDictionary()
 
 
 def tokenizer_of(given: Any) -> Tokenizer:
@@ -20,10 +20,11 @@ def tokenizer_of(given: Any) -> Tokenizer:
     backend = getattr(given, "backend_tokenizer", given)
     if not hasattr(backend, "to_str"):
         return Tokenizer(given)
-    size = backend.get_vocab_size(with_added_tokens=True)
+    listed = getattr(given, "chat_control_tokens", None)
+    state = (backend.get_vocab_size(with_added_tokens=True), None if listed is None else list(listed))
     known = _KNOWN.get(given)
-    if known is None or known[0] != size:
-        known = (size, Tokenizer(backend.to_str()))
+    if known is None or known[0] != state:
+        known = (state, Tokenizer(backend.to_str(), chat_control_tokens=state[1]))
         _KNOWN[given] = known
     return known[1]
 
@@ -56,10 +57,10 @@ class Bridge(_backchat.Bridge):
 
     def next(
         self,
-        messages: Sequence[dict[str, Any]],
+        messages: Sequence[Any],
         prompt_ids: Sequence[int],
         sampled_ids: Sequence[int],
-        new_messages: Sequence[dict[str, Any]],
+        new_messages: Sequence[Any],
         *,
         tools: Sequence[Any] | None = None,
         stop_ids: Sequence[int] = (),
@@ -70,10 +71,10 @@ class Bridge(_backchat.Bridge):
         `edits="refuse"` refuses a history that the template would write differently.
         """
         answer = self._next(
-            list(messages),
+            messages,
             list(prompt_ids),
             list(sampled_ids),
-            list(new_messages),
+            new_messages,
             tools=tools,
             stop_ids=list(stop_ids),
             edits=edits,

@@ -99,10 +99,11 @@ class Proof(NamedTuple):
 
 
 class Rendered(NamedTuple):
-    """A rendered conversation, and the spans that generation blocks mark, in characters."""
+    """A rendered conversation, the spans that generation blocks mark, in characters, and its ids if there is a tokenizer."""
 
     text: str
     assistant_spans: list[tuple[int, int]]
+    token_ids: list[int] | None = None
 
 
 class Masked(NamedTuple):
@@ -133,6 +134,16 @@ class Patched(NamedTuple):
     proof: int
     rewritten: list[str]
     had_blocks: bool
+
+
+class Repair(NamedTuple):
+    """A repaired chat template, its changes as a unified diff, and what renders prove about them."""
+
+    text: str
+    diff: str
+    cured: list[dict[str, Any]]
+    left: list[dict[str, Any]]
+    proof: dict[str, Any]
 
 
 class Conversion(NamedTuple):

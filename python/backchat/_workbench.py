@@ -22,12 +22,15 @@ from backchat._types import (
     Patched,
     Proof,
     Rendered,
+    Repair,
 )
 
 #: The name of a source, or the text of a chat template.
 ChatTemplate: TypeAlias = str | os.PathLike[str]
 #: The name of a source, JSON text, or a response template itself.
 ResponseTemplate: TypeAlias = str | os.PathLike[str] | dict[str, Any] | Template
+#: Dicts, dataclasses or pydantic models.
+Messages: TypeAlias = Sequence[Any]
 #: The name of a file, or recorded outputs: texts, or dicts with `text` and other keys.
 Samples: TypeAlias = str | os.PathLike[str] | Iterable[str | dict[str, Any]]
 
@@ -40,6 +43,7 @@ def derive(
     samples: Samples | None = None,
     reasoning_field: str | None = None,
     template_name: str | None = None,
+    budget: float = 1.0,
 ) -> Derivation:
     """Derive a response template from a chat template, and prove it.
 
@@ -52,6 +56,7 @@ def derive(
     - `reasoning_field`: Name the field for reasoning, which is also its key in messages; the default is the key that the chat
       template reads, such as reasoning_content.
     - `template_name`: Select one of several chat templates.
+    - `budget`: Allow this many times the usual work for examining a template.
 
     >>> template = (
     ...     "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
@@ -70,6 +75,7 @@ def derive(
         samples=samples,
         reasoning_field=reasoning_field,
         template_name=template_name,
+        budget=budget,
     )
     proof = report["verification"]
     return Derivation(
@@ -94,6 +100,7 @@ def prove(
     variables: dict[str, Any] | None = None,
     reasoning_field: str | None = None,
     template_name: str | None = None,
+    budget: float = 1.0,
 ) -> Proof:
     """Prove a response template against its chat template.
 
@@ -106,6 +113,7 @@ def prove(
     - `variables`: Set chat template variables.
     - `reasoning_field`: Accept this key for reasoning, even if the chat template reads another.
     - `template_name`: Select one of several chat templates.
+    - `budget`: Allow this many times the usual work for examining a template.
 
     >>> chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}[assistant]"
     >>> prove({"start_anchor": "[assistant]", "fields": {"content": {"close": "<stop>"}}}, chat_template).status
@@ -119,13 +127,14 @@ def prove(
         variables=variables,
         reasoning_field=reasoning_field,
         template_name=template_name,
+        budget=budget,
     )
     proof = report["verification"]
     return Proof(report["status"], proof["passed"], proof["cases"], proof["failures"], report)
 
 
 def lint(
-    template: ResponseTemplate, *, target: str | list[str] | None = None, tokenizer: Any = None
+    template: ResponseTemplate, *, target: str | list[str] | None = None, tokenizer: Any = None, budget: float = 1.0
 ) -> list[Diagnostic]:
     """Lint response templates and chat templates.
 
@@ -134,21 +143,24 @@ def lint(
     - `target`: Also check what this reader refuses or misreads: transformers, trl, vllm, sglang, smg, portable; or a list of
       them.
     - `tokenizer`: Report markers for which this tokenizer.json, or the one in a model folder, has no token.
+    - `budget`: Allow this many times the usual work for examining a template.
 
     Findings have their rules' default levels: backchat.toml is not read.
 
     >>> [problem.severity for problem in lint({"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}})]
     []
     """
-    return _backchat.lint(template, target=target, tokenizer=tokenizer)
+    return _backchat.lint(template, target=target, tokenizer=tokenizer, budget=budget)
 
 
 def render(
     chat_template: ChatTemplate,
-    messages: Sequence[dict[str, Any]],
+    messages: Messages,
     *,
     tools: Sequence[Any] | None = None,
     add_generation_prompt: bool = False,
+    tokenizer: Any = None,
+    sanitize_control_tokens: bool = False,
     variables: dict[str, Any] | None = None,
     template_name: str | None = None,
 ) -> Rendered:
@@ -159,26 +171,35 @@ def render(
     - `messages`: Render these messages.
     - `tools`: Pass these tools to the template.
     - `add_generation_prompt`: Append the start of the assistant's turn.
+    - `tokenizer`: Encode the render with this tokenizer.json, or the one in a model folder, and add its ids; or a tokenizer of
+      transformers or tokenizers.
+    - `sanitize_control_tokens`: Encode control tokens in messages, tools and variables as plain text, so that only the template
+      writes them.
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
+
+    Messages are dicts, dataclasses or pydantic models, and prepared as by `apply_chat_template`: keys with None are left out, and
+    reasoning is copied to its other names.
 
     >>> render("{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}", [{"role": "user", "content": "Hi"}]).text
     'user: Hi'
     """
-    text, spans = _backchat.render(
+    text, spans, ids = _backchat.render(
         chat_template,
         messages,
         tools=tools,
         add_generation_prompt=add_generation_prompt,
+        tokenizer=tokenizer,
+        sanitize_control_tokens=sanitize_control_tokens,
         variables=variables,
         template_name=template_name,
     )
-    return Rendered(text, spans)
+    return Rendered(text, spans, ids)
 
 
 def mask(
     chat_template: ChatTemplate,
-    messages: Sequence[dict[str, Any]],
+    messages: Messages,
     *,
     tools: Sequence[Any] | None = None,
     parts: Sequence[str] = ("assistant",),
@@ -201,7 +222,7 @@ def mask(
       them; or a tokenizer of transformers or tokenizers.
     - `token_ids`: Add a mask for these ids, which must be the ids of the render.
     - `rule`: Select the tokens that a span covers: each that overlaps with it, or, with `reference`, those that transformers
-      selects.
+      selected before 5.24.
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
 
@@ -236,7 +257,11 @@ def mask(
 
 
 def doctor(
-    chat_template: ChatTemplate, *, variables: dict[str, Any] | None = None, template_name: str | None = None
+    chat_template: ChatTemplate,
+    *,
+    variables: dict[str, Any] | None = None,
+    template_name: str | None = None,
+    budget: float = 1.0,
 ) -> dict[str, Any]:
     """Examine a chat template: what it accepts, drops silently, and refuses.
 
@@ -244,15 +269,20 @@ def doctor(
       Hugging Face cache, or the text of a chat template.
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
+    - `budget`: Allow this many times the usual work for examining a template.
 
     >>> doctor("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}")["capabilities"]["tools"]
     'dropped'
     """
-    return _backchat.doctor(chat_template, variables=variables, template_name=template_name)
+    return _backchat.doctor(chat_template, variables=variables, template_name=template_name, budget=budget)
 
 
 def input_schema(
-    chat_template: ChatTemplate, *, variables: dict[str, Any] | None = None, template_name: str | None = None
+    chat_template: ChatTemplate,
+    *,
+    variables: dict[str, Any] | None = None,
+    template_name: str | None = None,
+    budget: float = 1.0,
 ) -> dict[str, Any]:
     """Describe the input of a chat template as a JSON Schema of its messages, tools and variables.
 
@@ -260,12 +290,13 @@ def input_schema(
       Hugging Face cache, or the text of a chat template.
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
+    - `budget`: Allow this many times the usual work for examining a template.
 
     >>> schema = input_schema("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}")
     >>> schema["properties"]["tools"]
     {'anyOf': [{'type': 'array', 'maxItems': 0}, {'type': 'null'}]}
     """
-    return _backchat.input_schema(chat_template, variables=variables, template_name=template_name)
+    return _backchat.input_schema(chat_template, variables=variables, template_name=template_name, budget=budget)
 
 
 def unrender(
@@ -274,6 +305,7 @@ def unrender(
     *,
     variables: dict[str, Any] | None = None,
     template_name: str | None = None,
+    budget: float = 1.0,
 ) -> Chat:
     """Read a rendered chat back into its messages, proved by rendering them again.
 
@@ -282,6 +314,7 @@ def unrender(
     - `text`: The rendered chat itself.
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
+    - `budget`: Allow this many times the usual work for examining a template.
 
     Raises `ValueError` if the text is not a render of the template.
 
@@ -289,12 +322,16 @@ def unrender(
     >>> unrender(chat_template, "[user]Hi<end>[assistant]Yes.<end>").messages[1]
     {'role': 'assistant', 'content': 'Yes.'}
     """
-    report = _backchat.unrender(chat_template, text, variables=variables, template_name=template_name)
+    report = _backchat.unrender(chat_template, text, variables=variables, template_name=template_name, budget=budget)
     return Chat(report["messages"], report.get("tools"), report["offsets"], report["exact"], report)
 
 
 def add_generation_blocks(
-    chat_template: ChatTemplate, *, variables: dict[str, Any] | None = None, template_name: str | None = None
+    chat_template: ChatTemplate,
+    *,
+    variables: dict[str, Any] | None = None,
+    template_name: str | None = None,
+    budget: float = 1.0,
 ) -> Patched:
     """Add generation blocks to a chat template, proved to render the same bytes.
 
@@ -302,12 +339,44 @@ def add_generation_blocks(
       Hugging Face cache, or the text of a chat template.
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
+    - `budget`: Allow this many times the usual work for examining a template.
 
     >>> patched = add_generation_blocks("{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}")
     >>> "endgeneration" in patched.chat_template, patched.proof > 0
     (True, True)
     """
-    return Patched(*_backchat.add_generation_blocks(chat_template, variables=variables, template_name=template_name))
+    patched = _backchat.add_generation_blocks(
+        chat_template, variables=variables, template_name=template_name, budget=budget
+    )
+    return Patched(*patched)
+
+
+def fix(
+    chat_template: ChatTemplate,
+    problems: Iterable[str] | None = None,
+    *,
+    variables: dict[str, Any] | None = None,
+    template_name: str | None = None,
+    budget: float = 1.0,
+) -> Repair:
+    """Repair a chat template.
+
+    Every repair is proved by renders: a conversation that has no problem keeps its bytes.
+
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, or the text of a chat template.
+    - `problems`: Repair these problems, such as late_system; the default is every problem that `doctor` lists.
+    - `variables`: Set template variables.
+    - `template_name`: Select one of several chat templates.
+    - `budget`: Allow this many times the usual work for examining a template.
+
+    >>> repair = fix("{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}", ["parts"])
+    >>> repair.cured[0]["shapes"], repair.proof["tried"] > 40
+    (['system', 'user', 'assistant'], True)
+    """
+    given = None if problems is None else list(problems)
+    text, report = _backchat.fix(chat_template, given, variables=variables, template_name=template_name, budget=budget)
+    return Repair(text, report["diff"], report["cured"], report["left"], report["proof"])
 
 
 def grammar(
@@ -321,6 +390,7 @@ def grammar(
     format: str = "gbnf",
     variables: dict[str, Any] | None = None,
     template_name: str | None = None,
+    budget: float = 1.0,
 ) -> dict[str, Any]:
     """Write the grammar of a model's valid outputs, for an engine that constrains sampling.
 
@@ -335,6 +405,7 @@ def grammar(
     - `format`: Select the engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json).
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
+    - `budget`: Allow this many times the usual work for examining a template.
 
     For several requests, keep a `Grammar`.
 
@@ -342,7 +413,7 @@ def grammar(
     >>> grammar(chat_template)["grammar"].startswith("root ::= ")
     True
     """
-    return Grammar(chat_template, variables=variables, template_name=template_name).for_request(
+    return Grammar(chat_template, variables=variables, template_name=template_name, budget=budget).for_request(
         tools, request=request, tool_choice=tool_choice, parallel=parallel, prompt=prompt, format=format
     )
 

@@ -14,7 +14,7 @@ use crate::model::{Model, Selection};
 use crate::names::one_of;
 use crate::template;
 use crate::tokens;
-use crate::value::{from_python, object, to_python, tools as read_tools};
+use crate::value::{messages as read_messages, object, to_python, tools as read_tools};
 
 /// Joins the turns of one model.
 #[pyclass(frozen, name = "Bridge", module = "backchat", subclass)]
@@ -62,11 +62,7 @@ impl PyBridge {
         stop_ids: Vec<u32>,
         edits: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let list = |given: &Bound<'_, PyAny>, what: &str| match from_python(given)? {
-            Value::List(messages) => Ok(messages),
-            other => Err(PyValueError::new_err(format!("`{what}` is a list of messages, not {}", other.kind()))),
-        };
-        let (messages, new) = (list(messages, "messages")?, list(new_messages, "new_messages")?);
+        let (messages, new) = (read_messages(messages)?, read_messages(new_messages)?);
         let tools = read_tools(tools)?;
         let refuses_edits = one_of("edits", &[("report", false), ("refuse", true)], edits)?;
         let sample = Sample {

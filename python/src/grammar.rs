@@ -1,15 +1,18 @@
 //! Grammars of one model: built once, then queried for each request.
 
+use std::ffi::CString;
+
 use backchat::Template;
 use backchat::chat::{ChatTemplate, RenderOptions, source};
 use backchat::diagnostic::Diagnostic;
-use backchat::grammar::{Builder, Choice, Reasoning, Request, SpecialToken, assume, render_prompt};
+use backchat::grammar::{Builder, Choice, Format, Reasoning, Request, SpecialToken, assume, render_prompt};
 use backchat::json::{Object, Value};
 use backchat::wire::Wire;
-use backchat_grammar::answer;
+use backchat_core::diagnostic::escape;
+use backchat_grammar::{Layout, result};
 use backchat_workbench::answers;
 use backchat_workbench::input;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -17,7 +20,7 @@ use crate::errors::not_loaded;
 use crate::model::{Model, Selection};
 use crate::names::{self, Named, one_of};
 use crate::template::{self, PyTemplate};
-use crate::value::{from_python, to_python, tools as read_tools};
+use crate::value::{from_python, request as read_request, to_python, tools as read_tools};
 
 /// The grammars of one model.
 #[pyclass(frozen, module = "backchat")]
@@ -34,7 +37,7 @@ impl Grammar {
     /// Infers how a model writes its turns. The response template is the given one, else the one stored with the model,
     /// else a derived one.
     #[new]
-    #[pyo3(signature = (chat_template, *, response_template=None, variables=None, special_tokens=None, template_name=None))]
+    #[pyo3(signature = (chat_template, *, response_template=None, variables=None, special_tokens=None, template_name=None, budget=1.0))]
     fn new(
         py: Python<'_>,
         chat_template: &Bound<'_, PyAny>,
@@ -42,13 +45,14 @@ impl Grammar {
         variables: Option<&Bound<'_, PyDict>>,
         special_tokens: Option<&Bound<'_, PyAny>>,
         template_name: Option<&str>,
+        budget: f64,
     ) -> PyResult<Self> {
         if let Some(template) = response_template_alone(chat_template)? {
             let wire = py.detach(|| assume(&template)).map_err(|problem| not_loaded(py, &[problem]))?;
             let special = special_tokens.map(named_tokens).transpose()?.unwrap_or_default();
             return Ok(Self::of(template, wire, special, None));
         }
-        let model = Model::of(chat_template, Selection::new(variables, template_name))?;
+        let model = Model::to_derive(chat_template, Selection::new(variables, template_name).budget(budget)?)?;
         let compiled = model.compiled(py)?;
         let options = model.options(None, None, None)?;
         let known = match (response_template, &model.place) {
@@ -56,20 +60,9 @@ impl Grammar {
             (None, Some(place)) => input::template(&place.name).ok().map(|opened| opened.loaded.template),
             (None, None) => None,
         };
-        let found = py.detach(|| -> Result<(Template, Wire), Vec<Diagnostic>> {
-            let template = match known {
-                Some(template) => template,
-                None => {
-                    let derivation = backchat::derive::derive(&model.source, &options);
-                    let draft = derivation.response_template.ok_or(derivation.diagnostics)?;
-                    Template::from_value(&draft).map_err(|error| error.diagnostics)?.template
-                }
-            };
-            let wire = Wire::find(&compiled, &model.variables, Some(answers::NOW.to_owned()));
-            let no_wire = "the renders of this chat template do not show how a turn is written";
-            wire.map(|wire| (template, wire)).ok_or_else(|| vec![Diagnostic::error("grammar-no-wire", no_wire)])
-        });
-        let (template, wire) = found.map_err(|problems| not_loaded(py, &problems))?;
+        let opened = py.detach(|| backchat::derive::Model::open(&model.source, known, &options));
+        let opened = opened.map_err(|problems| not_loaded(py, &problems))?;
+        warn_of(py, &opened.doubts())?;
         let special = match (special_tokens, &model.place) {
             (Some(given), _) => named_tokens(given)?,
             (None, Some(place)) => {
@@ -77,7 +70,7 @@ impl Grammar {
             }
             (None, None) => Vec::new(),
         };
-        Ok(Self::of(template, wire, special, Some((compiled, model.variables.clone()))))
+        Ok(Self::of(opened.template, opened.wire, special, Some((compiled, model.variables.clone()))))
     }
 
     /// The response template that parses the outputs the grammars allow.
@@ -103,13 +96,14 @@ impl Grammar {
         let tools = read_tools(tools)?;
         let choice = tool_choice.map(from_python).transpose()?.filter(|choice| !choice.is_null());
         let choice = choice.as_ref().map(Choice::read).transpose().map_err(|problem| not_loaded(py, &[problem]))?;
-        let body = request.map(from_python).transpose()?.filter(|body| !body.is_null());
+        let body = request.map(read_request).transpose()?.filter(|body| !body.is_null());
         if body.is_some() && (tools.is_some() || choice.is_some() || parallel.is_some()) {
             let message = "`request` has tools, a choice and parallel calls of its own: pass one or the other";
             return Err(PyValueError::new_err(message));
         }
-        let thinking = one_of("reasoning", &REASONING, reasoning)?;
-        let write = || -> Result<Option<Value>, Vec<Diagnostic>> {
+        let thinking = one_of("reasoning", &Reasoning::ALL.map(|value| (value.name(), value)), reasoning)?;
+        let format = one_of("format", &Format::ALL.map(|format| (format.name(), format)), format)?;
+        let write = || -> Result<Value, Vec<Diagnostic>> {
             let mut rendered = None;
             let mut request = match &body {
                 Some(body) => {
@@ -129,25 +123,13 @@ impl Grammar {
                 request = request.reasoning(thinking);
             }
             let grammar = self.builder.build(&request)?.with_special_tokens(&self.special);
-            let mut result = match format {
-                "gbnf" => match grammar.to_lazy_gbnf() {
-                    Some((text, triggers)) => answer(&grammar, format, text.into(), Some(triggers)),
-                    None => answer(&grammar, format, grammar.to_gbnf().into(), None),
-                },
-                "ebnf" => answer(&grammar, format, grammar.to_ebnf().into(), None),
-                "lark" => answer(&grammar, format, grammar.to_lark().into(), None),
-                "structural-tag" => answer(&grammar, format, grammar.to_structural_tag(), None),
-                "json" => answer(&grammar, format, grammar.to_json(), None),
-                _ => return Ok(None),
-            };
+            let mut result = result(&grammar, format, Layout::default());
             if let (Value::Object(entries), Some(prompt)) = (&mut result, rendered.clone()) {
                 entries.insert("prompt", prompt.into());
             }
-            Ok(Some(result))
+            Ok(result)
         };
-        let written = py.detach(write).map_err(|problems| not_loaded(py, &problems))?;
-        let no_format = || PyValueError::new_err(format!("there is no grammar format {format:?}"));
-        to_python(py, &written.ok_or_else(no_format)?)
+        to_python(py, &py.detach(write).map_err(|problems| not_loaded(py, &problems))?)
     }
 }
 
@@ -185,9 +167,11 @@ fn named_tokens(given: &Bound<'_, PyAny>) -> PyResult<Vec<SpecialToken>> {
     given.try_iter()?.map(|text| Ok(SpecialToken::new(text?.extract::<String>()?, None))).collect()
 }
 
-const REASONING: [(&str, Reasoning); 4] = [
-    ("auto", Reasoning::Auto),
-    ("always", Reasoning::Always),
-    ("never", Reasoning::Never),
-    ("outside", Reasoning::Outside),
-];
+/// Warns of a derivation that is not proved, with what is lost or not read.
+fn warn_of(py: Python<'_>, doubts: &[String]) -> PyResult<()> {
+    if doubts.is_empty() {
+        return Ok(());
+    }
+    let text = CString::new(escape(&doubts.join("; ")).as_bytes())?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
+}

@@ -2,6 +2,7 @@
 
 mod batch;
 mod bridge;
+mod conversation;
 mod errors;
 mod grammar;
 mod model;
@@ -34,6 +35,7 @@ mod _backchat {
     use super::tokens::PyTokenizer;
     #[pymodule_export]
     use super::workbench::{
-        add_generation_blocks, check, convert, derive, doctor, input_schema, lint, main, mask, prove, render, unrender,
+        add_generation_blocks, check, convert, derive, doctor, fix, input_schema, lint, main, mask, prove, render,
+        unrender,
     };
 }

@@ -1,7 +1,7 @@
 //! Chat templates that callers name or pass as text, with the special tokens of their models.
 
 use backchat::chat::source::{self, Source};
-use backchat::chat::{ChatTemplate, RenderOptions};
+use backchat::chat::{Budget, ChatTemplate, RenderOptions};
 use backchat::derive::{Options, Sample, Target};
 use backchat::json::{Object, Value};
 use backchat_workbench::answers;
@@ -22,6 +22,8 @@ pub struct Model {
     pub variables: Object,
     /// The source that it was read from.
     pub place: Option<Place>,
+    /// The work that its examination may do.
+    pub budget: Budget,
 }
 
 /// Selects one of several templates, and sets its variables.
@@ -29,12 +31,24 @@ pub struct Model {
 pub struct Selection<'a, 'py> {
     pub variables: Option<&'a Bound<'py, PyDict>>,
     pub template_name: Option<&'a str>,
+    budget: Budget,
 }
 
 impl<'a, 'py> Selection<'a, 'py> {
     pub fn new(variables: Option<&'a Bound<'py, PyDict>>, template_name: Option<&'a str>) -> Self {
-        Self { variables, template_name }
+        Self { variables, template_name, budget: Budget::default() }
     }
+
+    /// Allows this many times the usual work for examining it.
+    pub fn budget(self, times: f64) -> PyResult<Self> {
+        Ok(Self { budget: budget(times)?, ..self })
+    }
+}
+
+/// A budget of this many times the usual work.
+pub fn budget(times: f64) -> PyResult<Budget> {
+    let is_positive = times > 0.0;
+    is_positive.then(|| Budget::times(times)).ok_or_else(|| PyValueError::new_err("`budget` should be above 0"))
 }
 
 impl Model {
@@ -65,11 +79,12 @@ impl Model {
                     "`template_name` selects from the templates of a file or model, not from text",
                 ));
             }
-            Named::Text(source) => Self { source, variables: Object::new(), place: None },
+            Named::Text(source) => Self { source, variables: Object::new(), place: None, budget: given.budget },
             Named::Place(place) => {
                 let found = py.detach(|| source::open(&place.name, given.template_name).map(choose));
                 let found = found.map_err(|error| not_loaded(py, &place.tried(error.diagnostics)))?;
-                Self { source: found.template, variables: found.special_tokens, place: Some(place) }
+                let (source, variables) = (found.template, found.special_tokens);
+                Self { source, variables, place: Some(place), budget: given.budget }
             }
         };
         if let Some(Value::Object(given)) = given.variables.map(|given| from_python(given)).transpose()? {
@@ -94,7 +109,13 @@ impl Model {
 
     /// The options for examining it.
     pub fn to_examine(&self) -> backchat::doctor::Options {
-        backchat::doctor::Options::default().variables(self.variables.clone()).now(answers::NOW.to_owned())
+        let options = backchat::doctor::Options::default().variables(self.variables.clone()).budget(self.budget);
+        options.now(answers::NOW.to_owned())
+    }
+
+    /// Examines it within its budget, for examinations that take no options.
+    pub fn examine<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+        py.detach(|| backchat_chat::examine(self.budget, work))
     }
 
     pub fn options(
@@ -107,6 +128,7 @@ impl Model {
         Ok(Options::default()
             .variables(self.variables.clone())
             .now(answers::NOW.to_owned())
+            .budget(self.budget)
             .special_tokens(tokens.map(str::to_owned).collect())
             .reasoning_field(reasoning_field)
             .targets(targets(target)?)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use backchat::Parser;
 use backchat::json::Object;
 use backchat::parser::{
-    ClosersInStrings, Event, EventRef, Events, Finished, Mode, Options, Problem, Reasoning, Span, Tools,
+    Capture, ClosersInStrings, Event, EventRef, Events, Finished, Mode, Options, Problem, Reasoning, Span, Tools,
 };
 use backchat_parser::content::coerce::cast_calls;
 use backchat_parser::parser::IdSpans;
@@ -158,6 +158,18 @@ impl EventWriter {
         Ok(dict)
     }
 
+    /// Adds the captures of a delimiter, if positions are requested.
+    fn captures<'py>(&self, py: Python<'py>, dict: &Bound<'py, PyDict>, captures: &[Capture]) -> PyResult<()> {
+        if self.text.is_none() {
+            return Ok(());
+        }
+        let named = PyDict::new(py);
+        for capture in captures {
+            named.set_item(&*capture.name, &capture.text)?;
+        }
+        dict.set_item(intern!(py, "captures"), named)
+    }
+
     /// An event as a dict; `None` if all of its text belongs to the prompt.
     fn event<'py>(&mut self, py: Python<'py>, event: EventRef<'_>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if let EventRef::Chunk { field, text, dirty, span } = event {
@@ -172,18 +184,15 @@ impl EventWriter {
             EventRef::Open { field, captures, span } => {
                 begin(intern!(py, "region_open"), self.name(py, field))?;
                 self.place(py, &dict, span)?;
-                if self.text.is_some() && self.implicit.as_deref() != Some(field) {
-                    let named = PyDict::new(py);
-                    for capture in captures {
-                        named.set_item(&*capture.name, &capture.text)?;
-                    }
-                    dict.set_item(intern!(py, "captures"), named)?;
+                if self.implicit.as_deref() != Some(field) {
+                    self.captures(py, &dict, captures)?;
                 }
             }
-            EventRef::Close { field, value, span, .. } => {
+            EventRef::Close { field, value, captures, span, .. } => {
                 begin(intern!(py, "region_close"), self.name(py, field))?;
                 dict.set_item(intern!(py, "value"), to_python(py, value)?)?;
                 self.place(py, &dict, span)?;
+                self.captures(py, &dict, captures)?;
             }
             EventRef::Malformed { field, text, reason, span, .. } => {
                 begin(intern!(py, "region_malformed"), self.name(py, field))?;

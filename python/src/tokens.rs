@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use backchat::Template;
+use backchat::json::{Object, Value};
 use backchat::parser::{Policy, TokenTemplate};
 use backchat::tokens::{Tokenizer, Tokens};
 use backchat_workbench::input;
@@ -11,7 +12,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::not_loaded;
-use crate::names::Named;
+use crate::names::{Named, Place};
+use crate::value::from_python;
 
 /// How many templates prepared for its ids a tokenizer keeps.
 const KEPT: usize = 16;
@@ -23,23 +25,38 @@ pub struct PyTokenizer {
     tokens: Arc<Tokens>,
     encoder: OnceLock<Result<Arc<Tokenizer>, String>>,
     templates: Mutex<VecDeque<(Template, Policy, TokenTemplate)>>,
+    control_tokens: ControlTokens,
+}
+
+/// The `chat_control_tokens` of a tokenizer.
+enum ControlTokens {
+    Given(Vec<String>),
+    /// In the tokenizer_config.json next to this tokenizer.json, or in this folder.
+    Beside(Place),
+    Unknown,
 }
 
 #[pymethods]
 impl PyTokenizer {
     /// Reads a tokenizer.json, the one in a model folder, or its text.
     #[new]
-    fn new(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let json = match Named::of(source, "a tokenizer is a str or a path")? {
-            Named::Text(json) => json,
+    #[pyo3(signature = (source, *, chat_control_tokens=None))]
+    fn new(py: Python<'_>, source: &Bound<'_, PyAny>, chat_control_tokens: Option<Vec<String>>) -> PyResult<Self> {
+        let (json, beside) = match Named::of(source, "a tokenizer is a str or a path")? {
+            Named::Text(json) => (json, None),
             Named::Place(place) => {
                 let read = py.detach(|| input::tokenizer_json(&place.name));
-                read.map_err(|problem| not_loaded(py, &place.tried(problem.diagnostics)))?
+                (read.map_err(|problem| not_loaded(py, &place.tried(problem.diagnostics)))?, Some(place))
             }
         };
         let tokens = py.detach(|| Tokens::load(&json).map(Arc::new));
         let tokens = tokens.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self { json, tokens, encoder: OnceLock::new(), templates: Mutex::default() })
+        let control_tokens = match (chat_control_tokens, beside) {
+            (Some(given), _) => ControlTokens::Given(given),
+            (None, Some(place)) => ControlTokens::Beside(place),
+            (None, None) => ControlTokens::Unknown,
+        };
+        Ok(Self { json, tokens, encoder: OnceLock::new(), templates: Mutex::default(), control_tokens })
     }
 
     /// The ids of a text. No special tokens are added.
@@ -66,6 +83,18 @@ impl PyTokenizer {
         py.detach(|| self.encoder.get_or_init(read)).clone().map_err(PyValueError::new_err)
     }
 
+    /// The added tokens that only chat templates write, if they are listed.
+    pub fn chat_control_tokens(&self, py: Python<'_>) -> PyResult<Option<Vec<String>>> {
+        match &self.control_tokens {
+            ControlTokens::Given(listed) => Ok(Some(listed.clone())),
+            ControlTokens::Beside(place) => {
+                let listed = py.detach(|| input::chat_control_tokens(&place.name));
+                listed.map_err(|problem| not_loaded(py, &problem.diagnostics))
+            }
+            ControlTokens::Unknown => Ok(None),
+        }
+    }
+
     /// A template prepared for the tokenizer's ids.
     pub fn template(&self, template: &Template, policy: Policy) -> PyResult<TokenTemplate> {
         let lock = || self.templates.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,6 +118,14 @@ pub fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTokenizer>> {
     }
     let known = given.py().import("backchat._tokens")?.getattr("tokenizer_of")?.call1((given,))?;
     Ok(known.cast_into::<PyTokenizer>()?)
+}
+
+/// The special tokens that a tokenizer of transformers hands to its chat template, by their names.
+pub fn special_tokens(given: &Bound<'_, PyAny>) -> PyResult<Object> {
+    match given.getattr_opt("special_tokens_map")?.map(|named| from_python(&named)).transpose()? {
+        Some(Value::Object(named)) => Ok(named),
+        _ => Ok(Object::new()),
+    }
 }
 
 /// How markers match token ids.

@@ -11,7 +11,7 @@ use backchat::chats::MaskRule;
 use backchat::check::Status;
 use backchat::check::fixture::TemplateSource;
 use backchat::diagnostic::Diagnostic;
-use backchat::json::{Object, Value};
+use backchat::json::Value;
 use backchat::lint::Subject;
 use backchat::schema::source::{self as schemas, OpenedSchema};
 use backchat::template::source::SourceError;
@@ -21,12 +21,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::conversation::{Conversation, Encoding, Spans};
 use crate::errors::{not_loaded, problems};
-use crate::model::{Model, Selection, read_samples, targets};
+use crate::model::{self, Model, Selection, read_samples, targets};
 use crate::names::{self, Named, Place};
 use crate::template::{self, PyTemplate};
 use crate::tokens;
-use crate::value::{from_python, to_python, tools as read_tools};
+use crate::value::{from_python, to_python};
 
 /// Runs the command with these arguments, the program's name first; returns its exit code.
 #[pyfunction]
@@ -35,7 +36,8 @@ pub fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, *, target=None, variables=None, samples=None, reasoning_field=None, template_name=None))]
+#[pyo3(signature = (chat_template, *, target=None, variables=None, samples=None, reasoning_field=None, template_name=None, budget=1.0))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn derive<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
@@ -44,8 +46,9 @@ pub fn derive<'py>(
     samples: Option<&Bound<'py, PyAny>>,
     reasoning_field: Option<String>,
     template_name: Option<&str>,
+    budget: f64,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
-    let model = Model::to_derive(chat_template, Selection::new(variables, template_name))?;
+    let model = Model::to_derive(chat_template, Selection::new(variables, template_name).budget(budget)?)?;
     let options = model.options(target, samples, reasoning_field)?;
     let (value, page) = py.detach(|| {
         let derivation = backchat::derive::derive(&model.source, &options);
@@ -55,7 +58,7 @@ pub fn derive<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (template, chat_template, *, samples=None, thorough=false, variables=None, reasoning_field=None, template_name=None))]
+#[pyo3(signature = (template, chat_template, *, samples=None, thorough=false, variables=None, reasoning_field=None, template_name=None, budget=1.0))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn prove<'py>(
     py: Python<'py>,
@@ -66,8 +69,9 @@ pub fn prove<'py>(
     variables: Option<&Bound<'py, PyDict>>,
     reasoning_field: Option<String>,
     template_name: Option<&str>,
+    budget: f64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::to_derive(chat_template, Selection::new(variables, template_name))?;
+    let model = Model::to_derive(chat_template, Selection::new(variables, template_name).budget(budget)?)?;
     let options = model.options(None, samples, reasoning_field)?.thorough(thorough);
     let template = template::of(template)?;
     let value = py.detach(|| backchat::derive::prove(&model.source, &template, &options).to_value());
@@ -78,13 +82,15 @@ pub fn prove<'py>(
 const LINTED: &str = "a template is a dict, a str, a path or a Template";
 
 #[pyfunction]
-#[pyo3(signature = (template, *, target=None, tokenizer=None))]
+#[pyo3(signature = (template, *, target=None, tokenizer=None, budget=1.0))]
 pub fn lint<'py>(
     py: Python<'py>,
     template: &Bound<'py, PyAny>,
     target: Option<&Bound<'py, PyAny>>,
     tokenizer: Option<&Bound<'py, PyAny>>,
+    budget: f64,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let budget = model::budget(budget)?;
     let targets = targets(target)?;
     let tokens = tokenizer.map(|given| Ok::<_, PyErr>(Arc::clone(tokens::of(given)?.get().tokens()))).transpose()?;
     let asked = LintOptions { targets: &targets, chat_template: None, tokens: tokens.as_ref() };
@@ -106,12 +112,12 @@ pub fn lint<'py>(
         Named::Text(_) => {
             let model = Model::of(template, Selection::default())?;
             let compiled = model.compiled(py)?;
-            let options = model.to_examine();
+            let options = model.to_examine().budget(budget);
             let look = || backchat::lint::lint_chat_template(&compiled, &options, model.name());
             problems(py, &py.detach(look))
         }
         Named::Place(place) => {
-            let found = py.detach(|| answers::lint(&place.name, asked));
+            let found = py.detach(|| backchat_chat::examine(budget, || answers::lint(&place.name, asked)));
             problems(py, &found.map_err(|problem| not_loaded(py, &place.tried(problem.diagnostics)))?)
         }
     }
@@ -128,40 +134,44 @@ fn linted_text(py: Python<'_>, text: String, asked: LintOptions<'_>) -> PyResult
     found.map_err(|error: SourceError| not_loaded(py, &error.diagnostics))
 }
 
-/// The context of a render: the variables that transformers always passes, then those of the caller.
-fn context(
-    model: &Model,
-    messages: &Bound<'_, PyAny>,
-    tools: Option<&Bound<'_, PyAny>>,
-    add_generation_prompt: bool,
-) -> PyResult<Object> {
-    let mut context = Object::new();
-    context.insert("messages", from_python(messages)?);
-    context.insert("tools", read_tools(tools)?.unwrap_or_default());
-    context.insert("documents", Value::Null);
-    context.insert("add_generation_prompt", add_generation_prompt.into());
-    context.extend(model.variables.clone());
-    Ok(context)
-}
-
 #[pyfunction]
-#[pyo3(signature = (chat_template, messages, *, tools=None, add_generation_prompt=false, variables=None, template_name=None))]
+#[pyo3(signature = (chat_template, messages, *, tools=None, add_generation_prompt=false, tokenizer=None, sanitize_control_tokens=false, variables=None, template_name=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn render<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
     messages: &Bound<'py, PyAny>,
     tools: Option<&Bound<'py, PyAny>>,
     add_generation_prompt: bool,
+    tokenizer: Option<&Bound<'py, PyAny>>,
+    sanitize_control_tokens: bool,
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
-) -> PyResult<(String, Vec<(usize, usize)>)> {
-    let model = Model::to_render(chat_template, Selection::new(variables, template_name), tools.is_some())?;
-    let template = model.compiled(py)?;
-    let context = context(&model, messages, tools, add_generation_prompt)?;
-    // Like transformers, it uses the current time.
-    let rendered = py.detach(|| template.render(&context, &RenderOptions::default()));
-    let rendered = rendered.map_err(|error| not_loaded(py, &[error.diagnostic(&model.source, model.name())]))?;
-    Ok((rendered.text, rendered.assistant_spans))
+) -> PyResult<(String, Spans, Option<Vec<u32>>)> {
+    let mut chat = Conversation::read(chat_template, template_name, messages, tools, variables)?;
+    if add_generation_prompt {
+        chat.context.insert("add_generation_prompt", true.into());
+    }
+    let encoding = match tokenizer {
+        None if sanitize_control_tokens => {
+            return Err(PyValueError::new_err("`sanitize_control_tokens` needs a `tokenizer`"));
+        }
+        None => Encoding::None,
+        Some(given) => {
+            chat = chat.with_tokens_of(given)?;
+            let tokenizer = tokens::of(given)?;
+            let (tokenizer, encoder) = (tokenizer.get(), tokenizer.get().encoder(py)?);
+            match sanitize_control_tokens {
+                true => Encoding::Sanitized(encoder, tokenizer.chat_control_tokens(py)?),
+                false => Encoding::Plain(encoder),
+            }
+        }
+    };
+    let (text, spans, ids) = py
+        .detach(|| chat.encoded(&encoding))
+        .map_err(|error| not_loaded(py, &[error.diagnostic(&chat.model.source, chat.model.name())]))?;
+    let ids = ids.transpose().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok((text, spans, ids))
 }
 
 #[pyfunction]
@@ -180,9 +190,10 @@ pub fn mask<'py>(
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::to_render(chat_template, Selection::new(variables, template_name), tools.is_some())?;
-    let template = model.compiled(py)?;
-    let context = context(&model, messages, tools, false)?;
+    let mut chat = Conversation::read(chat_template, template_name, messages, tools, variables)?;
+    if let Some(tokenizer) = tokenizer {
+        chat = chat.with_tokens_of(tokenizer)?;
+    }
     let offsets = offsets.map(from_python).transpose()?;
     let rules = [("overlap", MaskRule::Overlap), ("reference", MaskRule::Reference)];
     let rule = names::one_of("rule", &rules, rule)?;
@@ -200,7 +211,8 @@ pub fn mask<'py>(
     let part =
         |name: &String| answers::mask_part(name).ok_or_else(|| PyValueError::new_err(format!("unknown part `{name}`")));
     let parts = parts.iter().map(part).collect::<PyResult<Vec<_>>>()?;
-    let answer = py.detach(|| answers::mask(&template, &context, &RenderOptions::default(), &parts, tokenized));
+    let answer =
+        py.detach(|| answers::mask(&chat.template, &chat.whole(), &RenderOptions::default(), &parts, tokenized));
     to_python(py, &Value::Object(answer.map_err(PyValueError::new_err)?))
 }
 
@@ -218,57 +230,92 @@ fn examined<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, *, variables=None, template_name=None))]
+#[pyo3(signature = (chat_template, *, variables=None, template_name=None, budget=1.0))]
 pub fn doctor<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
+    budget: f64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    examined(py, chat_template, Selection::new(variables, template_name), |template, options| {
+    examined(py, chat_template, Selection::new(variables, template_name).budget(budget)?, |template, options| {
         answers::doctor(template, options, &backchat::doctor::examine(template, options))
     })
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, *, variables=None, template_name=None))]
+#[pyo3(signature = (chat_template, *, variables=None, template_name=None, budget=1.0))]
 pub fn input_schema<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
+    budget: f64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    examined(py, chat_template, Selection::new(variables, template_name), backchat::doctor::input_schema)
+    examined(
+        py,
+        chat_template,
+        Selection::new(variables, template_name).budget(budget)?,
+        backchat::doctor::input_schema,
+    )
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, text, *, variables=None, template_name=None))]
+#[pyo3(signature = (chat_template, text, *, variables=None, template_name=None, budget=1.0))]
 pub fn unrender<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
     text: &str,
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
+    budget: f64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::of(chat_template, Selection::new(variables, template_name))?;
+    let model = Model::of(chat_template, Selection::new(variables, template_name).budget(budget)?)?;
     let template = model.compiled(py)?;
-    let read = py.detach(|| backchat::chats::Unrenderer::new(&template, model.variables, Model::now()).unrender(text));
+    let variables = model.variables.clone();
+    let read =
+        model.examine(py, || backchat::chats::Unrenderer::new(&template, variables, Model::now()).unrender(text));
     let chat = read.map_err(|error| PyValueError::new_err(error.message))?;
     to_python(py, &Value::Object(answers::unrendered(&chat)))
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, *, variables=None, template_name=None))]
+#[pyo3(signature = (chat_template, *, variables=None, template_name=None, budget=1.0))]
 pub fn add_generation_blocks(
     py: Python<'_>,
     chat_template: &Bound<'_, PyAny>,
     variables: Option<&Bound<'_, PyDict>>,
     template_name: Option<&str>,
+    budget: f64,
 ) -> PyResult<(String, usize, Vec<String>, bool)> {
-    let model = Model::of(chat_template, Selection::new(variables, template_name))?;
-    let patched = py.detach(|| backchat::chats::add_generation_blocks(&model.source, &model.variables, &Model::now()));
+    let model = Model::of(chat_template, Selection::new(variables, template_name).budget(budget)?)?;
+    let patch = || backchat::chats::add_generation_blocks(&model.source, &model.variables, &Model::now());
+    let patched = model.examine(py, patch);
     let patched = patched.map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((patched.template, patched.conversations, patched.rewritten, patched.had_blocks))
+}
+
+#[pyfunction]
+#[pyo3(signature = (chat_template, problems=None, *, variables=None, template_name=None, budget=1.0))]
+pub fn fix<'py>(
+    py: Python<'py>,
+    chat_template: &Bound<'py, PyAny>,
+    problems: Option<Vec<String>>,
+    variables: Option<&Bound<'py, PyDict>>,
+    template_name: Option<&str>,
+    budget: f64,
+) -> PyResult<(String, Bound<'py, PyAny>)> {
+    let named = |id: String| {
+        let problem = backchat::doctor::Problem::named(&id);
+        problem.ok_or_else(|| PyValueError::new_err(format!("unknown problem `{id}`")))
+    };
+    let problems = problems.unwrap_or_default().into_iter().map(named).collect::<PyResult<Vec<_>>>()?;
+    let model = Model::of(chat_template, Selection::new(variables, template_name).budget(budget)?)?;
+    let options = model.to_examine();
+    let template = model.compiled(py)?;
+    let repaired = py.detach(|| backchat::chats::repair(&model.source, &template, &problems, &options));
+    let report = Value::Object(answers::repair(&repaired));
+    Ok((repaired.text, to_python(py, &report)?))
 }
 
 /// The expected type of a response schema, for errors.

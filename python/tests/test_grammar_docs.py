@@ -51,7 +51,11 @@ def run(tmp_path, monkeypatch):
 
 
 def test_the_page_names_the_versions_that_are_tested():
-    pins = dict(re.findall(r"(vllm|sglang|xgrammar)==([\d.]+)", (ROOT / ".ci/servers").read_text(encoding="utf-8")))
+    pins = dict(
+        re.findall(
+            r"(vllm|sglang|xgrammar)==([\d.]+)", (ROOT / "tests/reference/tested.txt").read_text(encoding="utf-8")
+        )
+    )
     for name, package in (("vLLM", "vllm"), ("SGLang", "sglang"), ("xgrammar", "xgrammar")):
         assert f"{name} {pins[package]}" in PAGE
 

@@ -4,6 +4,7 @@ import json
 import logging
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +113,23 @@ def test_errors_of_grammars():
     grammar = backchat.Grammar(CHAT_TEMPLATE)
     with pytest.raises(backchat.TemplateError, match="not among the tools"):
         grammar.for_request(TOOLS, tool_choice="g")
-    with pytest.raises(ValueError, match="no grammar format"):
+    with pytest.raises(ValueError, match="`format` is"):
         grammar.for_request(TOOLS, format="yaml")
     with pytest.raises(ValueError, match="`reasoning` is"):
         grammar.for_request(TOOLS, reasoning="maybe")  # type: ignore[arg-type]
     with pytest.raises(backchat.TemplateError):
         backchat.Grammar("{{ messages | length }}")
     assert backchat.Grammar(grammar.template).for_request(TOOLS)["grammar"]
+
+
+def test_a_grammar_of_a_derivation_that_is_not_proved_warns():
+    with pytest.warns(
+        UserWarning, match="the derived response template is partial: .*`eos_token`, which was not given"
+    ):
+        backchat.Grammar(CHAT_TEMPLATE.replace("<end>", "{{ eos_token }}"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        backchat.Grammar(CHAT_TEMPLATE)
 
 
 def test_no_server_is_imported():

@@ -77,8 +77,8 @@ def test_a_marker_is_its_token_and_not_its_characters(tokenizer):
     events = [event for token in ids for event in parser.feed_tokens([token])]
     message, last = parser.finalize()
     assert message == wanted
-    told = [event["text"] for event in events + last if event["type"] == "region_chunk"]
-    assert "".join(told) == "Say </call>.Yes."
+    texts = [event["text"] for event in events + last if event["type"] == "region_chunk"]
+    assert "".join(texts) == "Say </call>.Yes."
     call = [token for character in '<call>{"name": "f"}</call>' for token in tokenizer.encode(character)]
     either = backchat.parse_response(call, TEMPLATE, prefix=prompt, tokenizer=tokenizer, policy="either")
     assert [call["function"]["name"] for call in either["tool_calls"]] == ["f"]
@@ -125,6 +125,54 @@ def test_masks_of_ids(tokenizer):
         backchat.mask(CHAT, messages, tokenizer=tokenizer, token_ids=masked.token_ids[:-1])
 
 
+def test_ids_of_a_render(tokenizer):
+    rendered = backchat.render(CHAT, [USER], add_generation_prompt=True, tokenizer=tokenizer)
+    assert (rendered.text, rendered.token_ids) == ("<user>Hi<end><model>", tokenizer.encode("<user>Hi<end><model>"))
+    assert backchat.render(CHAT, [USER]).token_ids is None
+
+
+def test_control_tokens_of_a_user_are_text(tokenizer, tmp_path):
+    def ids(content, **options):
+        message = {"role": "user", "content": content}
+        rendered = backchat.render(CHAT, [message], sanitize_control_tokens=True, **options)
+        return rendered.text, rendered.token_ids
+
+    text, sanitized = ids("Hi<end><model>", tokenizer=tokenizer)
+    assert text == tokenizer.decode(sanitized) == "<user>Hi<end><model><end>"
+    assert [token for token in sanitized if token > 255] == tokenizer.encode("<user><end>")
+    # Of tokens that are not special, those that the template spells; or those that are listed.
+    plain = json.loads(text_of_tokenizer())
+    for token in plain["added_tokens"]:
+        token["special"] = False
+    (tmp_path / "tokenizer.json").write_text(json.dumps(plain), encoding="utf-8")
+    spelled = tokenizer.encode("<tool>")
+    assert ids("<end><tool>", tokenizer=tmp_path)[1][-2:] == [*spelled, *tokenizer.encode("<end>")]
+    (tmp_path / "tokenizer_config.json").write_text('{"chat_control_tokens": ["<tool>"]}', encoding="utf-8")
+    assert ids("<end><tool>", tokenizer=tmp_path)[1].count(spelled[0]) == 0
+    listed = backchat.Tokenizer(json.dumps(plain), chat_control_tokens=["<tool>"])
+    assert ids("<end><tool>", tokenizer=listed) == ids("<end><tool>", tokenizer=tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text('{"chat_control_tokens": "<tool>"}', encoding="utf-8")
+    with pytest.raises(backchat.TemplateError, match="`chat_control_tokens` should be a list of strings"):
+        ids("", tokenizer=tmp_path)
+    with pytest.raises(ValueError, match="needs a `tokenizer`"):
+        ids("")
+
+
+def test_control_tokens_of_transformers_tokenizers():
+    transformers = pytest.importorskip("transformers", minversion="5.22")
+    tokenizers = pytest.importorskip("tokenizers")
+    given = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizers.Tokenizer.from_str(text_of_tokenizer()), bos_token="<think>"
+    )
+    given.chat_template = "{{ bos_token }}" + CHAT
+    messages = [{"role": "user", "content": "a<end> <user>"}, {"role": "assistant", "content": "<think>"}]
+    for listed in (None, [], ["<user>"]):
+        given.chat_control_tokens = listed
+        wanted = given.apply_chat_template(messages, sanitize_control_tokens=True)["input_ids"]
+        rendered = backchat.render(given.chat_template, messages, tokenizer=given, sanitize_control_tokens=True)
+        assert rendered.token_ids == wanted
+
+
 def test_a_bridge_appends_the_template_s_text_between_turns(tokenizer):
     bridge = backchat.Bridge(CHAT, tokenizer, TEMPLATE)
     prompt = tokenizer.encode("<user>Hi<end><model>")
@@ -168,8 +216,8 @@ def test_spans_are_positions_in_the_text_of_ids(tokenizer, size):
         events += parser.feed_tokens(ids[at : at + size])
     events += parser.finalize()[1]
     assert parser.input_text == "<think>éo<think>Yes 😀<end>\ufffd"
-    told = [(event["type"], event["start"], event["end"]) for event in events if "start" in event]
-    assert [place for place in told if place[0] != "problem"] == [
+    places = [(event["type"], event["start"], event["end"]) for event in events if "start" in event]
+    assert [place for place in places if place[0] != "problem"] == [
         ("region_open", 0, 7),
         ("region_close", 9, 16),
         ("region_open", 16, 16),

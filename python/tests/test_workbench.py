@@ -9,6 +9,7 @@ from pathlib import Path
 
 import backchat
 import pytest
+from test_tokens import CHAT, text_of_tokenizer
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "chat_templates"
@@ -18,9 +19,9 @@ TOOLS = json.loads((ROOT / "examples/weather/tools.json").read_text())
 
 def command(*arguments):
     whole = [sys.executable, "-m", "backchat", *map(str, arguments)]
-    told = subprocess.run(whole, check=False, capture_output=True, text=True)
-    assert told.returncode in (0, 1), told.stderr
-    return told.stdout
+    output = subprocess.run(whole, check=False, capture_output=True, text=True)
+    assert output.returncode in (0, 1), output.stderr
+    return output.stdout
 
 
 @pytest.mark.parametrize("name", ["hermes", "gemma_4", "kimi_k2"])
@@ -36,6 +37,35 @@ def test_the_command_prints_the_same(name):
     assert backchat.grammar(file, TOOLS) == grammar
 
 
+def test_the_command_prints_the_same_ids(tmp_path):
+    (tmp_path / "tokenizer.json").write_text(text_of_tokenizer(), encoding="utf-8")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<think>", "chat_template": CHAT}))
+    (tmp_path / "chat.json").write_text(json.dumps([{"role": "user", "content": "<end><model>"}]))
+    options = ("--messages", tmp_path / "chat.json", "--tokenizer", tmp_path)
+    for words, sanitizes in (((), False), (("--sanitize-control-tokens",), True)):
+        output = json.loads(command("render", tmp_path, *options, *words))
+        messages = json.loads((tmp_path / "chat.json").read_text())
+        rendered = backchat.render(tmp_path, messages, tokenizer=tmp_path, sanitize_control_tokens=sanitizes)
+        assert output == rendered._asdict()
+        row = {"id": 1, "context": {"messages": messages}, "tokenizer": str(tmp_path)}
+        (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+        output = json.loads(command("render", tmp_path, "--jsonl", tmp_path / "rows.jsonl", *words))
+        assert output == {"id": 1, **rendered._asdict()}
+
+
+def test_a_row_may_have_the_model_s_special_tokens(tmp_path):
+    (tmp_path / "tokenizer.json").write_text(text_of_tokenizer(), encoding="utf-8")
+    (tmp_path / "t.jinja").write_text("{{ bos_token }}{{ eos_token }}")
+    row = {"id": 1, "bos_token": "<user>", "eos_token": "<end>", "context": {"eos_token": "<end>"}}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    output = command(
+        *("render", tmp_path / "t.jinja", "--jsonl", tmp_path / "rows.jsonl"),
+        *("--tokenizer", tmp_path, "--sanitize-control-tokens"),
+    )
+    tokens = backchat.Tokenizer(tmp_path)
+    assert json.loads(output)["token_ids"] == [*tokens.encode("<user>"), *map(ord, "<end>")]
+
+
 def test_a_conversion_is_the_command_s(tmp_path):
     schema = {
         "x-regex": "^(?P<content>.*?)(?:<end>|$)",
@@ -43,8 +73,8 @@ def test_a_conversion_is_the_command_s(tmp_path):
         "properties": {"content": {"type": "string"}},
     }
     (tmp_path / "schema.json").write_text(json.dumps(schema))
-    told = command("convert", tmp_path / "schema.json", "--start-anchor", "[assistant]", "--format", "json")
-    assert backchat.convert(schema, start_anchor="[assistant]").report == json.loads(told)
+    output = command("convert", tmp_path / "schema.json", "--start-anchor", "[assistant]", "--format", "json")
+    assert backchat.convert(schema, start_anchor="[assistant]").report == json.loads(output)
 
 
 def test_a_derived_template_parses_its_chat_template_s_renders():
@@ -85,6 +115,7 @@ def test_lint_and_load_errors():
     ("module", "needs"),
     [
         ("backchat", "backchat"),
+        ("backchat._functions", "backchat"),
         ("backchat._stream", "backchat"),
         ("backchat._workbench", "backchat"),
         ("backchat.aio", "backchat"),

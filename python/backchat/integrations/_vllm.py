@@ -22,8 +22,8 @@ from backchat.integrations._model import grammar_of, leave_out, prepare, templat
 from backchat.integrations._served import ResponseParser
 from backchat.integrations.vllm import NAME
 
-#: The reader that derived templates are written for.
-TARGET = "vllm"
+#: The reader that derived templates are written for: the frontend that loads this plug-in.
+TARGET = "vllm-python"
 
 logger = init_logger("vllm.backchat")
 
