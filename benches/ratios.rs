@@ -7,7 +7,8 @@
 //! the name of a template for its line alone.
 //!
 //! The first text is 64 KB of prose outside of every region, where a template watches for the most delimiters at once;
-//! the second, `in`, is the same inside the first field that literals open and close. A round ends with `finish`.
+//! the second, `in`, is the same inside the first field that literals open and close, such as a thought, where most of a
+//! reasoning model's text lies. A round ends with `finish`.
 
 mod common;
 
@@ -28,12 +29,13 @@ const ROUNDS: usize = 15;
 const PARSERS: usize = 1000;
 
 /// The figures: the way of parsing, the text, and the heading.
-const FIGURES: [(&str, &str, &str); 6] = [
+const FIGURES: [(&str, &str, &str); 7] = [
     ("borrowed", "prose", "feed"),
     ("borrowed", "inside", "in"),
     ("owned", "prose", "owned"),
     ("owned", "inside", "in"),
     ("whole", "prose", "whole"),
+    ("whole", "inside", "in"),
     ("new", "prose", "new"),
 ];
 

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use backchat::json::Object;
 use backchat::parser::Mode;
-use backchat::replay::{Recording, Run};
 use backchat::template::Template;
 use backchat_parser::parser::Chunks;
+use backchat_workbench::replay::{Recording, Run};
 use backchat_workbench::session::{Derived, Material, Outputs, Problem, Start, View};
 use backchat_workbench::tui::{App, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

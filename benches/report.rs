@@ -3,10 +3,10 @@
 
 use backchat::derive::{Options, derive};
 use backchat::parser::Mode;
-use backchat::replay::{Recording, Run};
 use backchat::template::Template;
 use backchat_parser::parser::Chunks;
 use backchat_workbench::replay::Side;
+use backchat_workbench::replay::{Recording, Run};
 use backchat_workbench::report::{self, MOST_STEPS, Output};
 use divan::Bencher;
 

@@ -18,11 +18,10 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 use std::{env, fs};
 
-use backchat::chat::ChatTemplate;
+use backchat::derive::{Model, Options as ModelOptions};
 use backchat::grammar::{self, Choice, Fed, Grammar, Request};
 use backchat::json::{self, Object};
 use backchat::parser::Options;
-use backchat::wire::Wire;
 use backchat::{Event, Parser, Template, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -44,9 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 struct Generation {
-    template: Template,
-    /// How the model writes a turn, inferred once and shared by all requests.
-    wire: Wire,
+    /// The response template, and how the model writes a turn: inferred once and shared by all requests.
+    model: Model,
     prompt: String,
     /// The tools of requests that have none.
     tools: Value,
@@ -65,9 +63,11 @@ impl Generation {
             let text = row.get("text").and_then(Value::as_str).unwrap_or_default();
             pieces.push((Duration::from_millis(wait.try_into()?), text.to_owned()));
         }
-        let chat_template = ChatTemplate::compile(&fs::read_to_string("chat_templates/qwen3.jinja")?)?;
-        let wire = Wire::find(&chat_template, &Object::new(), None).ok_or("the chat template shows no content")?;
-        Ok(Self { template, wire, prompt: text("prompt.txt")?, tools: json::read(&text("tools.json")?)?, pieces })
+        let chat_template = fs::read_to_string("chat_templates/qwen3.jinja")?;
+        let Ok(model) = Model::open(&chat_template, Some(template), &ModelOptions::default()) else {
+            return Err("the chat template shows no content".into());
+        };
+        Ok(Self { model, prompt: text("prompt.txt")?, tools: json::read(&text("tools.json")?)?, pieces })
     }
 
     /// The grammar of a request, which an engine passes to its sampler: `to_gbnf`, `to_ebnf`, `to_lark`.
@@ -78,7 +78,7 @@ impl Generation {
             .choice(choice.as_ref())
             .parallel(request.get("parallel_tool_calls").and_then(Value::as_bool))
             .prompt(self.prompt.as_str());
-        grammar::build(&self.template, &self.wire, &request)
+        grammar::build(&self.model.template, &self.model.wire, &request)
             .map_err(|problems| problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; "))
     }
 
@@ -123,7 +123,7 @@ fn answer(connection: TcpStream, generation: &Generation) -> Result<(), Box<dyn 
 /// The whole stream: a chunk for the role, one for each event with new data, one for the end.
 fn stream(generation: &Generation, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let options = Options::default().grow_calls(true);
-    let mut parser = Parser::new(&generation.template, &generation.prompt, options)?;
+    let mut parser = Parser::new(&generation.model.template, &generation.prompt, options)?;
     send(out, object([("role", "assistant".into())]), Value::Null)?;
     let tell = |events: &[Event], out: &mut _| -> io::Result<()> {
         events.iter().filter_map(delta).try_for_each(|delta| send(out, delta, Value::Null))

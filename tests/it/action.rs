@@ -223,7 +223,7 @@ fn cargo_binstall_finds_the_archives_that_are_made() {
 
 #[test]
 fn every_script_of_the_workflow_is_one() {
-    for file in ["action.yml", ".github/workflows/release.yml"] {
+    for file in ["action.yml", ".github/workflows/release.yml", ".github/workflows/newest.yml"] {
         let text = fs::read_to_string(Path::new(ROOT).join(file)).unwrap();
         let scripts: Vec<&str> = text.split("run: |\n").skip(1).collect();
         assert!(!scripts.is_empty(), "{file}");
@@ -275,4 +275,55 @@ fn templates_are_linted_and_fixtures_checked_line_by_line() {
     assert!(output(&runner, "sarif").ends_with("backchat.sarif"));
     let linted = runner.run("Lint", &[("PATH", &path), ("BACKCHAT_TEMPLATES", "  \nt.json\n")]);
     assert_eq!(linted.status.code(), Some(0), "{linted:?}");
+}
+
+#[test]
+fn a_pull_request_is_compared_with_its_base_which_a_shallow_checkout_lacks() {
+    let (author, remote, runner) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), Runner::new());
+    let url = format!("file://{}", remote.path().display());
+    git(remote.path(), &["init", "-q", "--bare"]);
+    git(remote.path(), &["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    git(author.path(), &["clone", "-q", &url, "."]);
+    let template = fs::read_to_string(Path::new(ROOT).join("examples/diff/released.jinja")).unwrap();
+    fs::write(author.path().join("chat template.jinja"), &template).unwrap();
+    fs::write(author.path().join("notes.md"), "one").unwrap();
+    git(author.path(), &["add", "."]);
+    git(author.path(), &["commit", "-qm", "one"]);
+    let head = |folder: &Path| {
+        let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(folder).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let base = head(author.path());
+    fs::write(author.path().join("chat template.jinja"), template.replace("<|end|>", "<|stop|>")).unwrap();
+    fs::write(author.path().join("notes.md"), "two").unwrap();
+    git(author.path(), &["commit", "-qam", "two"]);
+    git(author.path(), &["push", "-q", "origin", "HEAD"]);
+    git(runner.0.path(), &["clone", "-q", "--depth", "1", &url, "."]);
+    let bin = Path::new(env!("CARGO_BIN_EXE_backchat")).parent().unwrap().display().to_string();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    let (reports, summary) = (tempfile::tempdir().unwrap(), runner.path("summary"));
+    let reports = reports.path().display().to_string();
+    let variables = |fail_on: &'static str| {
+        [
+            ("PATH", path.clone()),
+            ("BACKCHAT_BASE", base.clone()),
+            ("BACKCHAT_NUMBER", "3".to_owned()),
+            ("BACKCHAT_FAIL_ON", fail_on.to_owned()),
+            ("BACKCHAT_TOKEN", String::new()),
+            ("BACKCHAT_API", String::new()),
+            ("BACKCHAT_REPORTS", reports.clone()),
+            ("GITHUB_STEP_SUMMARY", summary.clone()),
+        ]
+    };
+    for (fail_on, code) in [("", 0), ("mask", 0), ("prompt refusal", 1)] {
+        let variables = variables(fail_on);
+        let given: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let output = runner.run("Compare", &given);
+        assert_eq!(output.status.code(), Some(code), "{fail_on}: {output:?}");
+    }
+    let written = runner.written("summary");
+    assert!(written.starts_with(
+        "<!-- backchat diff -->\n### What changes for whom\n\n#### `chat template.jinja`\n\n**differs in "
+    ));
+    assert!(!written.contains("notes.md"), "{written}");
 }

@@ -152,3 +152,18 @@ fn rows_are_shown_as_they_are_appended() {
     refused(&[name, "--follow", name], "already contains outputs");
     assert!(began.elapsed() < Duration::from_secs(30), "what cannot be followed is refused at once");
 }
+
+#[test]
+fn rows_on_standard_input_are_one_output_and_said_to_be() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let replay = |input: &str| {
+        let output = crate::support::backchat_in(folder, &["replay", "derived/qwen3.json", "-"], input);
+        crate::support::outcome(&output)
+    };
+    for (input, is_said) in
+        [("{\"text\": \"Hi\"}\n{\"text\": \"Yo\"}\n", true), ("{\"text\": \"Hi\"}\n", false), ("Hi", false)]
+    {
+        let (code, _, err) = replay(input);
+        assert_eq!((code, err.contains("standard input is JSON Lines")), (0, is_said), "{input}: {err}");
+    }
+}

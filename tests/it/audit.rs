@@ -25,18 +25,35 @@ fn audit(arguments: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
+fn the_template_is_the_first_argument_or_an_option() {
+    let folder = folder_of(&[("t.json", TEMPLATE), ("log.jsonl", LOG)]);
+    let run = |arguments: &[&str]| outcome_in(folder.path(), &[&["audit"], arguments].concat());
+    let (code, out, err) = run(&["t.json", "log.jsonl"]);
+    assert_eq!((code, &out, &err), (0, &audit(&[]).1, &audit(&[]).2));
+    let (code, _, err) = run(&["t.json", "log.jsonl", "--template", "t.json"]);
+    assert!(code == 2 && err.contains("cannot be used with"), "{err}");
+    let (code, _, err) = run(&["-", "-"]);
+    assert!(code == 2 && err.contains("pass one of the inputs as a file"), "{err}");
+    // Without a template, each row has one.
+    let (code, _, err) = run(&["log.jsonl"]);
+    assert!(code == 2 && !err.contains("Usage"), "{err}");
+}
+
+#[test]
 fn causes_are_ranked_with_their_smallest_outputs() {
     let (code, out, err) = audit(&[]);
     insta::assert_snapshot!(format!("{code}\n{out}{err}"), @r#"
     0
     3 of 4 outputs have problems (75.00%).
 
-    OUTPUTS   SHARE  m  n  PROBLEM (POLICIES)
-          2  50.00%  2  0  malformed (json-commas)
+    OUTPUTS   SHARE  m  n  CAUSE
+          2  50.00%  2  0  malformed-tool_calls-json-commas
+            `tool_calls` cannot be parsed; recovered by json-commas
             line 3: "<call>{\"name\": \"f\", \"arguments\": {},}</call>"
-          1  25.00%  0  1  malformed
+          1  25.00%  0  1  malformed-tool_calls-cut
+            the output ends inside `tool_calls`, before its value does; 1 at a token limit
             line 4: "<call>{\"name\": "
-    note: 1 of 5 rows were not read; the first is line 5: the row has no `text`
+    note: 1 of 5 rows were not read; the first is line 5: the row has no `text`; `--text-key` names another key
     "#);
 }
 
@@ -52,6 +69,126 @@ fn the_data_is_json() {
     assert_eq!(first.get("groups").unwrap().to_string(), r#"{"": 1, "s": 1}"#);
     assert_eq!(first.get("example").and_then(|example| example.get("id")).unwrap().to_string(), "3");
     assert_eq!(integer(causes[1].get("cut").unwrap()), 1);
+    assert_eq!(causes[1].get("name").unwrap().as_str(), Some("malformed-tool_calls-cut"));
+    assert_eq!(
+        (causes[1].get("field").unwrap().as_str(), causes[1].get("at_end")),
+        (Some("tool_calls"), Some(&true.into()))
+    );
+}
+
+#[test]
+fn the_rows_of_a_cause_are_printed_as_they_are() {
+    let (code, out, _) = audit(&["--rows", "malformed-tool_calls-json-commas", "-q"]);
+    let rows: String = LOG.lines().skip(1).take(2).map(|line| format!("{line}\n")).collect();
+    assert_eq!((code, out), (0, rows));
+    let (code, out, err) = audit(&["--rows", "malformed"]);
+    assert!(code == 2 && out.is_empty(), "{out}{err}");
+    assert!(err.contains("no output has the cause `malformed`"), "{err}");
+    assert!(err.contains("the causes are: malformed-tool_calls-json-commas, malformed-tool_calls-cut"), "{err}");
+}
+
+#[test]
+fn near_markers_are_a_cause() {
+    let log = r#"{"id": 1, "text": "Let me see.<cal>{\"name\": \"f\"}</cal><end>"}
+{"id": 2, "text": "<CALL>{}</CALL><end>"}
+{"id": 3, "text": "Write `<cal>`, <b>so</b>.<end>"}
+{"id": 4, "text": "<CALL>{\"name\": 1}</CALL><end>"}
+"#;
+    let folder = folder_of(&[("t.json", TEMPLATE), ("log.jsonl", log)]);
+    let run = |arguments: &[&str]| outcome_in(folder.path(), &[&["audit", "t.json", "log.jsonl"], arguments].concat());
+    let (code, out, err) = run(&[]);
+    insta::assert_snapshot!(format!("{code}\n{out}{err}"), @r#"
+    0
+    3 of 4 outputs have problems (75.00%).
+
+    OUTPUTS   SHARE  CAUSE
+          2  50.00%  near-marker-CALL
+            `<CALL>` in the content looks like `<call>` of `tool_calls`, and is not
+            line 2: "<CALL>{}</CALL><end>"
+          1  25.00%  near-marker-cal
+            `<cal>` in the content looks like `<call>` of `tool_calls`, and is not
+            line 1: "Let me see.<cal>{\"name\": \"f\"}</cal><end>"
+    "#);
+    let (_, rows, _) = run(&["--rows", "near-marker-CALL"]);
+    assert_eq!(rows.lines().count(), 2, "{rows}");
+    let (code, _, err) = run(&["--max", "near-marker=2"]);
+    assert!(code == 1 && err.contains("near-marker: 3 of 4 outputs"), "{err}");
+    let (_, json, _) = run(&["--format", "json"]);
+    assert!(json.contains(r#""name": "near-marker-CALL""#) && json.contains(r#""field": "tool_calls""#), "{json}");
+}
+
+/// A chat template that writes what [`THINKS`] reads, but for its typo.
+const CHAT: &str = "{% for m in messages %}[{{ m.role }}]{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>\
+    {% endif %}{{ m.content or '' }}<end>{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
+
+const THINKS: &str = r#"{"start_anchor": "[assistant]", "fields": {
+    "reasoning_content": {"open": "<think>", "close": ["</thinking>", "<end>"]}, "content": {"close": "<end>"}}}"#;
+
+#[test]
+fn a_fault_of_the_template_is_a_cause_of_its_own_with_its_repair() {
+    let log = r#"{"text": "<think>Hm.</think>Yes.<end>"}
+{"text": "<think>So.</think>No.<end>"}
+{"text": "<think>Hm, let me", "finish_reason": "length"}
+{"text": "Yes.<end>"}
+"#;
+    let folder = folder_of(&[("t.json", THINKS), ("chat.jinja", CHAT), ("log.jsonl", log)]);
+    let arguments = ["audit", "log.jsonl", "--template", "t.json", "--chat-template", "chat.jinja"];
+    let (code, out, err) = outcome_in(folder.path(), &arguments);
+    insta::assert_snapshot!(format!("{code}\n{out}{err}"), @r#"
+    0
+    3 of 4 outputs have problems (75.00%).
+
+    OUTPUTS   SHARE  CAUSE
+          2  50.00%  template
+            the response template is at fault: with its repair they have no such problem; also: 2 unclosed of `reasoning_content`
+            line 2: "<think>So.</think>No.<end>"
+          1  25.00%  unclosed-reasoning_content-cut
+            the output ends inside `reasoning_content`: what closes it never came; 1 at a token limit
+            line 3: "<think>Hm, let me"
+
+    To repair the template, change `fields.reasoning_content.close` from ["</thinking>", "<end>"] to ["</think>", "<end>"]: fixes 7, breaks none.
+    `backchat prove --fix` writes it.
+    "#);
+    let (_, rows, _) = outcome_in(folder.path(), &[&arguments[..], &["--rows", "template"]].concat());
+    assert_eq!(rows.lines().count(), 2, "{rows}");
+    let (code, _, err) = outcome_in(folder.path(), &[&arguments[..], &["--report", "page.html"]].concat());
+    assert_eq!(code, 0, "{err}");
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    for shown in ["class=\"ins\"", "fixes ", "data-f=\"reasoning_content\"", "its message", "--rows template"] {
+        assert!(page.contains(shown) || shown == "class=\"ins\"" && page.contains("<ins>"), "{shown}: {page}");
+    }
+}
+
+#[test]
+fn a_row_of_another_log_is_shown_like_our_own() {
+    let row = |name: &str| {
+        let text = "<call>{,}</call><end>";
+        match name {
+            "openai" => format!(r#"{{"model": "m", "choices": [{{"text": "{text}", "finish_reason": "stop"}}]}}"#),
+            "vllm" => format!(r#"{{"prompt": "<bot>", "outputs": [{{"text": "{text}"}}]}}"#),
+            "keyed" => format!(r#"{{"answer": {{"raw": "{text}"}}}}"#),
+            // The template as text.
+            _ => format!(r#"{{"text": "{text}", "template": {}}}"#, Value::from(TEMPLATE)),
+        }
+    };
+    for name in ["openai", "vllm", "keyed", "template"] {
+        let folder = folder_of(&[("t.json", TEMPLATE), ("log.jsonl", &row(name))]);
+        let key: &[&str] = if name == "keyed" { &["--text-key", "answer.raw"] } else { &[] };
+        let more = ["--template", "t.json", "--fixtures", "found", "--report", "page.html"];
+        let (code, out, err) = outcome_in(folder.path(), &[&["audit", "log.jsonl"], key, &more].concat());
+        assert_eq!(code, 0, "{name}: {err}");
+        assert!(out.contains(r#"line 1: "<call>{,}</call><end>""#), "{name}: {out}");
+        assert!(err.contains("wrote 1 fixture into found"), "{name}: {err}");
+        let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+        assert!(page.contains("its message"), "{name}: {page}");
+        let (code, out, err) = outcome_in(folder.path(), &["check", "found"]);
+        assert_eq!(code, 0, "{name}: {out}{err}");
+        let (_, rows, _) = outcome_in(
+            folder.path(),
+            &[&["audit", "log.jsonl"], key, &more[..2], &["--rows", "malformed-tool_calls"]].concat(),
+        );
+        assert_eq!(rows.trim_end(), row(name), "as it is in the log");
+    }
 }
 
 #[test]
@@ -75,7 +212,7 @@ fn findings_become_fixtures() {
     let write = || outcome_in(folder.path(), &["audit", "log.jsonl", "--template", "t.json", "--fixtures", "found"]);
     let (_, _, err) = write();
     assert!(err.contains("wrote 2 fixtures into found"), "{err}");
-    let text = fs::read_to_string(folder.path().join("found/malformed-json-commas.fixture")).unwrap();
+    let text = fs::read_to_string(folder.path().join("found/malformed-tool_calls-json-commas.fixture")).unwrap();
     assert!(text.contains("template: ../t.json") && text.ends_with("=== problems\nmalformed tool_calls\n"), "{text}");
     let (code, out, err) = outcome_in(folder.path(), &["check", "found"]);
     assert_eq!(code, 0, "{out}{err}");
@@ -112,4 +249,7 @@ fn a_log_that_cannot_be_read_is_an_error() {
     let folder = folder_of(&[("log.jsonl", "{\"text\": \"Hi\"}\n")]);
     let (code, _, err) = outcome_in(folder.path(), &["audit", "log.jsonl"]);
     assert!(code == 2 && err.contains("no row can be read; line 1: the row has no `template`"), "{err}");
+    fs::write(folder.path().join("log.jsonl"), "Hi\n").unwrap();
+    let (code, _, err) = outcome_in(folder.path(), &["audit", "log.jsonl"]);
+    assert!(code == 2 && err.contains("no row can be read; line 1, column 1: not valid JSON"), "{err}");
 }

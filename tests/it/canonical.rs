@@ -2,6 +2,7 @@
 
 use backchat::json::{Object, Value};
 use backchat::template::Template;
+use backchat_parser::template::ContentParser;
 use proptest::prelude::*;
 
 #[test]
@@ -48,7 +49,7 @@ fn any_arguments() -> impl Strategy<Value = Vec<(String, Value)>> {
         Just("null"),
         Just("[1]"),
     ];
-    let parsers = prop_oneof![Just("text"), Just("int"), Just("json"), Just("xml-inline"), Just("kv-lines")];
+    let parsers = proptest::sample::select(ContentParser::ALL).prop_map(ContentParser::name);
     (parsers, args).prop_map(|(parser, args)| {
         vec![("content".to_owned(), parser.into()), ("content_args".to_owned(), backchat::json::read(args).unwrap())]
     })

@@ -1,6 +1,6 @@
 //! Jinja2's and Python's dialect: templates with their renders by transformers.
 //!
-//! The expected texts in `tests/inputs/dialect/` were written by `tests/dialect.py` from transformers itself.
+//! The expected texts in `tests/inputs/dialect/` were written by `tests/reference/dialect.py` from transformers itself.
 
 use std::fs;
 use std::path::Path;

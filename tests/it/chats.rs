@@ -8,7 +8,7 @@ use backchat::chats::{Part, Unrenderer, add_generation_blocks, mask};
 use backchat::doctor::{self, Options};
 use backchat::json::{self, Object, Value};
 
-use crate::support::{backchat, backchat_in, path_text, root, text};
+use crate::support::{backchat, backchat_in, folder_of, path_text, root, text};
 
 const TURNS: &str = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endfor %}\
                      {% if add_generation_prompt %}<|assistant|>{% endif %}";
@@ -387,6 +387,25 @@ fn rows_contain_the_schema_that_the_command_prints() {
     let printed = backchat(&["doctor", path_text(&file), "--format", "json-schema"]);
     assert_eq!(answer.get("id").map(ToString::to_string).as_deref(), Some("7"));
     assert_eq!(answer.get("schema"), Some(&json::read(text(&printed.stdout)).unwrap()));
+}
+
+/// A row may say that it holds no template: the one that it names is its own.
+#[test]
+fn rows_are_read_back_with_their_own_templates() {
+    let other = TURNS.replace("<|", "[|");
+    let folder = folder_of(&[("a.jinja", TURNS), ("b.jinja", &other)]);
+    let row = |template: &str, text: &str| {
+        format!("{{\"chat_template\": null, \"template\": \"{template}\", \"text\": {}}}\n", Value::from(text))
+    };
+    let chat = "<|user|>Hi<|end|>\n";
+    let rows = row("a.jinja", chat) + &row("b.jinja", &chat.replace("<|", "[|"));
+    let answers = backchat_in(folder.path(), &["unrender", "--jsonl", "-"], rows);
+    for line in text(&answers.stdout).lines() {
+        let answer = json::read(line).unwrap();
+        let first = answer.get("messages").and_then(Value::as_list).and_then(<[Value]>::first);
+        let content = first.and_then(|message| message.get("content")).and_then(Value::as_str);
+        assert_eq!(content, Some("Hi"), "{line}");
+    }
 }
 
 #[test]

@@ -275,6 +275,30 @@ fn the_grammar_of_the_request_has_to_allow_the_output() {
 }
 
 #[test]
+fn a_grammar_from_a_derivation_that_is_not_proved_is_a_warning() {
+    let chat = "{% for m in messages %}<{{ 'bot' if m.role == 'assistant' else m.role }}>{{ m.content }}{{ eos_token }}\
+                {% endfor %}{% if add_generation_prompt %}<bot>{% endif %}";
+    let head = "template: t.json\nchat-template: c.jinja\ngrammar: yes\nround-trip: no\n";
+    let case = |set: &str| {
+        format!(
+            "{head}{set}stop: <end>\n=== prefix\n<user>Hi<end><bot>\n=== output\nHi<end>\n=== message\n\
+             {{\"role\": \"assistant\", \"content\": \"Hi\"}}\n"
+        )
+    };
+    let project = Project::new(&[("c.jinja", chat)]);
+    let check = |set: &str| {
+        project.write("a.fixture", case(set));
+        project.check(&["--format", "concise"])
+    };
+    let answer = check("");
+    let warning = "warning[check-grammar-unproved] the derivation that shows how turns are written is partial: the model's turn \
+                   prints `eos_token`, which was not given";
+    assert!(answer.code == 0 && answer.out.contains(warning), "{}", answer.out);
+    let given = check("set: eos_token=<end>\n");
+    assert_eq!((given.code, given.out.as_str()), (0, ""));
+}
+
+#[test]
 fn a_case_lists_the_problems_of_its_output() {
     let case = |header: &str, problems: &str| {
         format!(
@@ -456,6 +480,41 @@ fn truncations_that_cases_allow_are_one_note_for_each_template() {
     assert_eq!((answer.code, answer.out.lines().count()), (1, 2), "a failure is not grouped: {}", answer.out);
 }
 
+/// A model whose template has a typo, and the suite that `--new` writes for it with the right template.
+fn typo() -> Project {
+    let project = Project::new(&[("model/chat_template.jinja", MODEL)]);
+    assert_eq!(project.check(&["--new", "model", "--template", "t.json"]).code, 0);
+    project.write("t.json", TEMPLATE.replace("</think>", "</thinking>"));
+    project
+}
+
+#[test]
+fn cases_that_fail_for_one_cause_are_one_finding_with_its_repair() {
+    insta::assert_snapshot!("one_cause", typo().check(&["model.fixture"]).shown());
+}
+
+#[test]
+fn a_repair_is_written_and_shown_as_a_diff() {
+    let project = typo();
+    let answer = project.check(&["model.fixture", "--fix"]);
+    insta::assert_snapshot!("fixed", answer.shown());
+    assert!(project.read("t.json").contains(r#""close": ["</think>", "<end>"]"#), "as it is derived");
+    assert_eq!(project.check(&["model.fixture"]).code, 0);
+}
+
+#[test]
+fn machines_get_every_finding_and_the_repair() {
+    let answer = typo().check(&["model.fixture", "--format", "json"]);
+    let found = backchat::json::read(&answer.out).unwrap();
+    let found = found.get("diagnostics").unwrap().as_list().unwrap();
+    let ids: Vec<_> = found.iter().map(|found| found.get("id").unwrap().as_str().unwrap()).collect();
+    let every = ["check-message", "check-message", "check-stop", "check-message", "check-stop", "check-repair"];
+    assert_eq!(ids, every, "no difference of the message twice");
+    let repair = found.last().unwrap();
+    assert_eq!(repair.get("file").unwrap().as_str(), Some("t.json"));
+    assert!(repair.get("fix").is_some_and(|fix| fix.get("edits").is_some()), "{repair}");
+}
+
 #[test]
 fn ci_does_not_bless() {
     let project = Project::new(&[("a.fixture", &failing())]);
@@ -542,7 +601,8 @@ fn a_first_file_keeps_messages_that_the_template_misreads() {
              Next: backchat check model.fixture\n"
         )
     );
-    assert_eq!(project.check(&["model.fixture"]).err, "11 cases: 8 passed, 3 failed (TIME)\n");
+    let summary = "11 cases: 8 passed, 3 failed; `--fix` repairs 1 template, and fixes 3 (TIME)\n";
+    assert_eq!(project.check(&["model.fixture"]).err, summary);
     assert_eq!(project.check(&["model.fixture", "--template", "t.json"]).code, 0, "the cases are right");
 }
 

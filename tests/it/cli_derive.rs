@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use backchat::json;
 
-use crate::support::{backchat, empty_folder, root, text};
+use crate::support::{backchat, empty_folder, outcome, root, text};
 
 /// A model folder whose config has odd spacing that must stay.
 fn model(name: &str) -> PathBuf {
@@ -217,4 +217,12 @@ fn the_draft_is_written_to_a_file_atomically() {
     let output = backchat(&["derive", "chat_templates/hermes.jinja", "-o", file.to_str().unwrap()]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
     assert!(json::read(&fs::read_to_string(&file).unwrap()).unwrap().get("fields").is_some());
+}
+
+#[test]
+fn samples_alone_name_what_is_missing() {
+    let (code, out, err) = outcome(&backchat(&["derive", "--samples", "outs.jsonl"]));
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("error[no-source]") && err.contains("backchat derive SOURCE --samples outs.jsonl"), "{err}");
+    assert!(!err.contains("Usage"), "{err}");
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{backchat_in, root};
+use crate::support::{backchat_in, folder_of, outcome_in, root};
 
 const TEMPLATE: &str = r#"{
   "defaults": {"role": "assistant"},
@@ -153,7 +153,7 @@ fn what_cannot_run_is_told_and_exits_with_2() {
             "schema.json:2:29",
         ),
         (&[&good, "--chunks", "0"], "use `whole`, a number of code points from 1, or `random:SEED`"),
-        (&[], "required arguments were not provided"),
+        (&[], "`backchat parse` needs <TEMPLATE>. The usual calls:"),
     ];
     for (arguments, said) in cases {
         let output = parse(arguments, "");
@@ -456,4 +456,32 @@ fn events_of_ids_have_their_range_of_ids() {
         assert_eq!(told("region_open"), [(String::new(), 0, 0), (String::new(), 4, 4)]);
         assert_eq!(told("region_close")[0], (String::new(), 3, 4));
     }
+}
+
+/// What may explain an answer that is read otherwise than the model meant it, for `parse` and for the table of `replay`.
+#[test]
+fn near_markers_and_regions_without_their_closer_are_explained() {
+    let template = r#"{"start_anchor": "<bot>", "fields": {
+        "thinking": {"open": "<think>", "close": "</think>"},
+        "tool_calls": {"open": "<tool_call>", "close": "</tool_call>", "content": "json", "repeats": true},
+        "content": {"close": "<end>"}}}"#;
+    let folder = folder_of(&[("t.json", template)]);
+    for (output, said) in [
+        ("<think>Hm.</thinking>Hi<end>", "its text has `</thinking>`, and the template expects `</think>`"),
+        ("<think>Hm. Hi<end>", "the text ends with `<end>`, so the output may be complete"),
+        ("<think>Hm, so", "the output was cut off"),
+        (
+            "<toolcall>{}</toolcall><end>",
+            "`<toolcall>` in `content` looks like `<tool_call>`, which opens `tool_calls`",
+        ),
+    ] {
+        std::fs::write(folder.path().join("out.txt"), output).unwrap();
+        let (code, _, err) = outcome_in(folder.path(), &["parse", "t.json", "out.txt", "--prefix", "/dev/null"]);
+        assert!(code == 0 && err.contains(said), "{output}: {err}");
+        let (_, table, _) = outcome_in(folder.path(), &["replay", "t.json", "out.txt", "--prefix", "/dev/null"]);
+        assert!(table.contains(said), "{output}: {table}");
+    }
+    std::fs::write(folder.path().join("out.txt"), "Hi <b>there</b>.<end>").unwrap();
+    let (_, _, err) = outcome_in(folder.path(), &["parse", "t.json", "out.txt", "--prefix", "/dev/null", "--strict"]);
+    assert_eq!(err, "");
 }

@@ -114,6 +114,35 @@ fn a_source_on_the_command_line_serves_rows_without_one() {
 }
 
 #[test]
+fn a_text_and_a_file_of_one_name_are_two_templates() {
+    let rows = [
+        r#"{"id": 1, "context": {}, "template": "t.jinja"}"#,
+        r#"{"id": 2, "context": {}, "chat_template": "t.jinja"}"#,
+    ];
+    for (order, texts) in [([0, 1], ["file", "t.jinja"]), ([1, 0], ["t.jinja", "file"])] {
+        let folder =
+            folder_of(&[("t.jinja", "{# Jinja #}file"), ("rows.jsonl", &order.map(|row| rows[row]).join("\n"))]);
+        let (_, out, _) = outcome(&render(folder.path(), &["--jsonl", "rows.jsonl"], ""));
+        let answers: Vec<Value> = out.lines().map(|line| json::read(line).unwrap()).collect();
+        let found: Vec<_> = answers.iter().map(|answer| answer.get("text").unwrap().as_str().unwrap()).collect();
+        assert_eq!(found, texts);
+    }
+}
+
+#[test]
+fn sanitizing_needs_a_tokenizer() {
+    let rows = r#"{"id": 1, "context": {}}"#;
+    let folder = folder_of(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES), ("rows.jsonl", rows)]);
+    let arguments = ["t.jinja", "--messages", "m.json", "--sanitize-control-tokens"];
+    let (code, _, said) = outcome(&render(folder.path(), &arguments, ""));
+    assert!(code == 2 && said.contains("--tokenizer <FILE>"), "{said}");
+    let arguments = ["t.jinja", "--jsonl", "rows.jsonl", "--sanitize-control-tokens", "-q"];
+    let (code, out, _) = outcome(&render(folder.path(), &arguments, ""));
+    let error = "there is no `tokenizer` to encode with; add one to the row, or pass --tokenizer";
+    assert_eq!((code, out), (0, format!("{{\"id\": 1, \"error\": \"{error}\"}}\n")));
+}
+
+#[test]
 fn authors_are_colored_or_listed() {
     let folder = folder_of(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES)]);
     let arguments = ["t.jinja", "--messages", "m.json", "--show-spans"];
@@ -161,10 +190,12 @@ fn errors_have_their_position() {
         ("syntax.jinja", "{% for m in messages %}\n{{ m.content | }}\n{% endfor %}"),
         ("undefined.jinja", "{{ messages[0].tool_calls[0].function.name }}"),
         ("hostile.jinja", "{{ raise_exception('\\x1b[31mred\\x07') }}"),
-        ("t.jinja", "x"),
+        ("t.jinja", "{{ 'x' }}"),
         ("tokenizer_config.json", "{\"chat_template\": \"{{ 1 + none }}\"}"),
         ("m.json", MESSAGES),
         ("broken.json", "[{]"),
+        ("truncated.json", "[\n  {\"role\": \"user\",\n\n\n"),
+        ("unclosed.jinja", "{% for m in messages %}\n  {% if m.content %}{{ m.content }}\n{% endfor %}"),
         ("text.json", "\"Hello\""),
     ]);
     let mut all = String::new();
@@ -174,7 +205,9 @@ fn errors_have_their_position() {
         &["undefined.jinja", "--messages", "m.json"],
         &["hostile.jinja", "--messages", "m.json"],
         &["tokenizer_config.json", "--messages", "m.json"],
+        &["unclosed.jinja", "--messages", "m.json"],
         &["t.jinja", "--messages", "broken.json"],
+        &["t.jinja", "--messages", "truncated.json"],
         &["t.jinja", "--messages", "text.json"],
         &["t.jinja", "--messages", "absent.json"],
         &["t.jinja", "--messages", "m.json", "--tools", "text.json"],

@@ -51,6 +51,30 @@ fn help_and_version_are_answers() {
     assert_eq!(text(&version.stdout), concat!("backchat ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
+#[test]
+fn the_short_help_of_a_command_ends_with_its_examples() {
+    for name in ["derive", "lint", "parse", "audit", "check", "prove", "render", "doctor", "grammar", "serve"] {
+        let [short, long] = ["-h", "--help"].map(|option| text(&backchat(&[name, option]).stdout).to_owned());
+        assert!(short.contains(&format!("Examples:\n  backchat {name} ")), "{short}");
+        assert!(!short.contains("Exit codes:") && long.contains("Exit codes:"), "{name}");
+    }
+}
+
+#[test]
+fn a_command_that_is_given_nothing_shows_its_usual_calls() {
+    for (name, needed) in
+        [("derive", "<SOURCE>"), ("lint", "<TEMPLATES>"), ("prove", "--chat-template <SOURCE>, <TEMPLATE>")]
+    {
+        let output = backchat(&[name]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2));
+        let begin = format!("error: `backchat {name}` needs {needed}. The usual calls:\n\n  backchat {name} ");
+        assert!(said.starts_with(&begin) && said.lines().count() == 6, "{said}");
+    }
+    // With options, what is missing is said as for every command line.
+    assert!(text(&backchat(&["lint", "--quiet"]).stderr).contains("required arguments were not provided"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {

@@ -2,13 +2,13 @@
 //! results.
 #![cfg(feature = "derive")]
 
-use backchat::chat::{ChatTemplate, RenderOptions};
-use backchat::grammar::{self, Choice, Effect, Fed, Grammar, Presence, Reasoning, Request};
+use backchat::chat::RenderOptions;
+use backchat::derive;
+use backchat::grammar::{self, Choice, Effect, Fed, Format, Grammar, Presence, Reasoning, Request};
 use backchat::json::{Object, Value};
 use backchat::parser::parse;
 use backchat::template::Template;
-use backchat::wire::Wire;
-use backchat_grammar::answer;
+use backchat_grammar::Layout;
 
 use crate::grammar::{Model, call, models, tools, value, verdict};
 
@@ -26,7 +26,7 @@ fn build(model: &Model, request: &Request<'_>) -> Grammar {
 }
 
 fn result(grammar: &Grammar) -> Value {
-    answer(grammar, "gbnf", Value::Null, None)
+    backchat_grammar::result(grammar, Format::Gbnf, Layout::default())
 }
 
 fn answer_of(content: &str) -> String {
@@ -184,9 +184,9 @@ fn a_wire_that_changes_json_or_ends_inside_it_supports_no_format() {
         ("m.content | replace('&', 'and')", plain, Some("the chat template changes an answer that is JSON")),
         ("m.content", braces, Some("the response template does not read all of")),
     ] {
-        let chat = ChatTemplate::compile(&turns(content)).unwrap();
-        let wire = Wire::find(&chat, &Object::new(), None).unwrap();
         let template = Template::load(template).unwrap().template;
+        let opened = derive::Model::open(&turns(content), Some(template), &derive::Options::default()).unwrap();
+        let derive::Model { template, wire, .. } = opened;
         let format = body(&format!(r#""response_format": {ANSWER}"#));
         let built = grammar::build(&template, &wire, &Request::from_body(&format).unwrap());
         match expected {
@@ -205,9 +205,9 @@ fn a_wire_that_changes_json_or_ends_inside_it_supports_no_format() {
 fn white_space_that_ends_renders_may_follow_an_answer() {
     let turns = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n\n{% endfor %}\
         {% if add_generation_prompt %}assistant:{% endif %}";
-    let chat = ChatTemplate::compile(turns).unwrap();
-    let wire = Wire::find(&chat, &Object::new(), None).unwrap();
     let template = Template::load(r#"{"start_anchor": "assistant:", "fields": {"content": {}}}"#).unwrap().template;
+    let opened = derive::Model::open(turns, Some(template), &derive::Options::default()).unwrap();
+    let derive::Model { template, wire, .. } = opened;
     let format = body(&format!(r#""response_format": {ANSWER}"#));
     let request = Request::from_body(&format).unwrap().prompt("user: Hi\n\nassistant:");
     let grammar = grammar::build(&template, &wire, &request).unwrap();

@@ -75,6 +75,10 @@ const FRAGMENTS: &[&str] = &[
     "\"a\": {}}",
     "[{\"n\": \"f\", \"a\": {}}]",
     "{k: 'v'}",
+    "[f(a=1, b=",
+    "'it\\'s', c=",
+    "[True])]",
+    "<by=c1>",
     "key: value",
     "é",
     "日本",
@@ -202,9 +206,16 @@ proptest! {
     #[test]
     fn in_one_piece_both_modes_agree(which in any::<prop::sample::Index>(), text in text()) {
         let (name, template) = which.get(&TEMPLATES);
-        // Stable mode departs on purpose: what gives no value or is absent, an implicit close of nothing, and the JSON
-        // dialect.
-        let departs = ["zero-width-implicit-close", "nothing-at-all", "end-before-newline", "end-alternative", "values"];
+        // Stable mode departs on purpose: what gives no value or is absent, an implicit close of nothing, the JSON
+        // dialect, and a match that `\K` moves, which transformers never takes for final.
+        let departs = [
+            "zero-width-implicit-close",
+            "nothing-at-all",
+            "end-before-newline",
+            "end-alternative",
+            "values",
+            "match-begins-later",
+        ];
         if departs.contains(&name.as_str()) {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use backchat::Template;
 use backchat::lint::{RULES, Subject, lint};
-use backchat::targets::Target;
+use backchat_derive::targets::Target;
 use backchat_parser::template::source;
 
 use crate::support::{backchat_in, folder_of, outcome};
@@ -120,14 +120,23 @@ fn every_rule_reports_its_example() {
 #[test]
 fn a_later_region_that_replaces_an_earlier_one_is_a_note() {
     let end = r#""content": {"close": "<|end|>"}"#;
-    for (fields, named) in [
-        (format!(r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "repeats": true}}, {end}"#), &["content"][..]),
-        (format!(r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*"}}, {end}"#), &["a", "content"]),
-        (r#""a": {"open": "<a>", "close_pattern": "</a>\\s*", "repeats": true, "join": ""}"#.to_owned(), &[]),
-        (end.to_owned(), &[]),
+    let transformers = Target::named("transformers").unwrap();
+    let portable = Target::named("portable").unwrap();
+    let repeated = format!(r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "repeats": true}}, {end}"#);
+    let single = format!(r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*"}}, {end}"#);
+    let joined = r#""a": {"open": "<a>", "close_pattern": "</a>\\s*", "repeats": true, "join": ""}"#.to_owned();
+    for (fields, targets, named) in [
+        // Servers refuse `join` for content: without it the author can do nothing.
+        (&repeated, &[][..], &[][..]),
+        (&repeated, &[portable], &[]),
+        (&repeated, &[transformers], &["content"]),
+        (&single, &[], &["a"]),
+        (&single, &[transformers], &["a", "content"]),
+        (&joined, &[transformers], &[]),
+        (&end.to_owned(), &[transformers], &[]),
     ] {
-        let template = Template::load(&template(&fields)).unwrap().template;
-        let found = lint(&Subject::new(&template, &[]));
+        let template = Template::load(&template(fields)).unwrap().template;
+        let found = lint(&Subject::new(&template, targets));
         let notes: Vec<_> = found.iter().filter(|finding| finding.id == "RT004").collect();
         let is_noted = |name: &&str| notes.iter().any(|note| note.message.contains(&format!("`{name}`")));
         assert!(notes.len() == named.len() && named.iter().all(is_noted), "{fields}: {notes:?}");
@@ -295,11 +304,16 @@ fn targets_refuse_the_constructs_in_their_row() {
     let template = Template::load(&template(fields)).unwrap().template;
     for (target, expected) in [
         ("transformers", &[][..]),
+        ("transformers-5.23", &[]),
         ("trl", &[]),
-        ("vllm", &["RT050", "RT051"]),
+        ("vllm", &["RT050", "RT051", "RT052"]),
+        ("vllm-python", &["RT050", "RT051"]),
+        // It knows both names of reasoning and joins text.
+        ("vllm-rust", &["RT052"]),
         ("sglang", &["RT050", "RT051"]),
         ("smg", &["RT052"]),
-        ("portable", &["RT050", "RT051", "RT052"]),
+        // Two readers refuse the pattern.
+        ("portable", &["RT050", "RT051", "RT052", "RT052"]),
     ] {
         let targets = [Target::named(target).unwrap()];
         let found = lint(&Subject::new(&template, &targets));
@@ -321,6 +335,30 @@ fn ids_and_names_are_stable_and_unique() {
 /// Runs `backchat lint` in a folder.
 fn run(folder: &Path, arguments: &[&str], input: Option<&str>) -> (i32, String, String) {
     outcome(&backchat_in(folder, &[&["lint"], arguments].concat(), input.unwrap_or_default()))
+}
+
+#[test]
+fn a_folder_stands_for_the_templates_in_it() {
+    let chat = "{% for m in messages %}{{ m.content }}{% endfor %}";
+    let good = template(GOOD);
+    let folder = folder_of(&[
+        ("all/chat.jinja", chat),
+        ("all/response.json", &good),
+        ("all/package.json", "{\"name\": \"x\"}"),
+        // A vocabulary has every word.
+        ("all/tokenizer.json", r#"{"version": "1.0", "model": {"vocab": {"\"fields\"": 0, "fields": 1}}}"#),
+        ("all/model/tokenizer_config.json", &format!("{{\"response_template\": {good}}}")),
+        ("broken/response.json", "{\"fields\": "),
+        ("none/notes.txt", "x"),
+    ]);
+    let (code, _, err) = run(folder.path(), &["all"], None);
+    assert!(code < 2 && err.starts_with("3 templates: "), "{err}");
+    let (code, out, _) = run(folder.path(), &["broken", "--format", "concise"], None);
+    assert!(code == 2 && out.contains("invalid-json"), "{out}");
+    let (code, _, err) = run(folder.path(), &["none"], None);
+    assert!(code == 2 && err.starts_with("error[no-templates]"), "{err}");
+    let (code, _, err) = run(folder.path(), &["--chat-template", "all/chat.jinja"], None);
+    assert!(code < 2 && err.starts_with("1 template: "), "{err}");
 }
 
 /// A template with three fixable problems and one that is not fixable.
@@ -488,4 +526,38 @@ fn chat_templates_are_linted_alone_and_beside_a_response_template() {
     let (code, out, _) =
         run(folder.path(), &["loud.jinja", "--allow", "CT002", "--allow", "null-printed-as-none"], None);
     assert_eq!((code, out.as_str()), (0, ""));
+}
+
+#[test]
+fn misspelt_keys_are_warned_of_at_their_places() {
+    let chat = "{% for m in messages %}\n{{ m.reasoning_contnet }}{{ m.content }}\n{% endfor %}{{ tools | tojson }}";
+    let own = chat.replace("reasoning_contnet", "tool_plan");
+    let response = r#"{"start_anchor": "<|a|>", "fields": {"content": {"close": "<|e|>"}}}"#;
+    let folder = folder_of(&[("typo.jinja", chat), ("own.jinja", &own), ("t.json", response)]);
+    let warning = "typo.jinja:2:4: warning[CT006] line 2 reads `reasoning_contnet` of a message; did you mean \
+                   `reasoning_content`?";
+    // A chat template beside a response template is linted as well, also without a target.
+    for arguments in
+        [&["typo.jinja"][..], &["--chat-template", "typo.jinja"], &["t.json", "--chat-template", "typo.jinja"]]
+    {
+        let (code, out, err) = run(folder.path(), &[arguments, &["--format", "concise"]].concat(), None);
+        assert!(code == 1 && out.contains(warning), "{arguments:?}: {out}{err}");
+    }
+    let (code, out, _) = run(folder.path(), &["own.jinja", "--format", "concise"], None);
+    assert_eq!((code, out.as_str()), (0, ""));
+}
+
+#[test]
+fn outputs_are_recognized_and_say_what_to_do() {
+    let rows = "{\"text\": \"<think>Hm.</think>Hi\"}\n{\"text\": \"Yo\"}\n";
+    let folder =
+        folder_of(&[("outs.jsonl", rows), ("out.txt", "<think>Hm.</think>Hi"), ("c.json", "{% for m in x %}")]);
+    for (file, what, help) in [
+        ("outs.jsonl", "this is a JSON Lines file, not a response template", "--samples"),
+        ("out.txt", "this is text, such as the output of a model, not a response template", "by hand"),
+        ("c.json", "this is a chat template, not a response template", "backchat derive c.json"),
+    ] {
+        let (code, out, err) = run(folder.path(), &[file], None);
+        assert!(code == 2 && out.contains(what) && out.contains(help), "{file}: {out}{err}");
+    }
 }

@@ -238,6 +238,49 @@ fn without_a_message_only_what_nothing_explains_is_a_departure() {
 }
 
 #[test]
+fn a_repair_is_written_into_the_file_and_shown_as_a_diff() {
+    let folder = empty_folder("prove-fix");
+    let (chat, file) = (folder.join("chat.jinja"), folder.join("response_template.json"));
+    fs::write(&chat, CHAT).unwrap();
+    let right = format!("{}\n", template(&[]).to_json());
+    let wrong = right.replace("[/think]", "[/thinking]").replace("\"<call>\"", "\"<cal>\"");
+    fs::write(&file, &wrong).unwrap();
+    let run = |more: &[&str]| {
+        let base = ["prove", file.to_str().unwrap(), "--chat-template", chat.to_str().unwrap()];
+        let output = backchat(&[&base[..], more].concat());
+        (output.status.code(), text(&output.stdout).to_owned(), text(&output.stderr).to_owned())
+    };
+    let (code, out, _) = run(&[]);
+    assert_eq!((code, out.matches("\nfailed: ").count()), (Some(1), 2), "one cause for each fault: {out}");
+    let (_, out, _) = run(&["--format", "json"]);
+    let repairs = json::read(&out).unwrap().get("repairs").unwrap().as_list().unwrap().to_vec();
+    let paths: Vec<_> = repairs.iter().map(|repair| repair.get("path").unwrap().as_str().unwrap()).collect();
+    assert_eq!(paths, ["fields.tool_calls.open", "fields.reasoning_content.close"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), wrong, "nothing is written without --fix");
+
+    let (code, out, err) = run(&["--fix"]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.starts_with("proved: "), "{out}");
+    for line in [
+        "-    \"reasoning_content\": ",
+        "+    \"reasoning_content\": ",
+        "-      \"open\": \"<cal>\"",
+        "+      \"open\": \"<call>\"",
+    ] {
+        assert!(err.contains(line), "{line}: {err}");
+    }
+    let (code, out, _) = run(&["--fix", "--format", "json"]);
+    assert_eq!((code, json::read(&out).unwrap().get("applied").unwrap().to_string().as_str()), (Some(0), "[]"));
+}
+
+#[test]
+fn a_template_that_is_piped_in_is_not_fixed() {
+    let output = backchat(&["prove", "-", "--chat-template", "chat.jinja", "--fix"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("standard input cannot be changed"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn the_command_says_what_fails_and_how_to_repair_it() {
     let folder = empty_folder("prove");
     let chat = folder.join("chat.jinja");
@@ -374,5 +417,8 @@ fn variables_that_nobody_gave_are_filled_and_named() {
     let proven = prove(&chat, &template(&[]), &Options::default());
     assert_eq!(proven.status, Status::Proved, "{}", proven.headline());
     let filled = &proven.diagnostics[0];
-    assert_eq!((filled.id, filled.help.as_deref()), ("derive-filled", Some("pass the real values: --set place=TEXT")));
+    assert_eq!(
+        (filled.id, filled.help.as_deref()),
+        ("derive-filled", Some("pass the real values: add `--set place=TEXT`"))
+    );
 }

@@ -19,6 +19,12 @@ const TAGS: &str = r#"{"start_anchor": "<bot>", "fields": {
         "transform": {"function": {"name": "{name}", "arguments": "{content}"}}},
     "content": {"close": "<end>"}}}"#;
 
+const LIST: &str = r#"{"start_anchor": "<bot>", "fields": {
+    "thought": {"open": "<t>", "close": ["</t>", "<end>"]},
+    "calls": {"open": "<call>", "close": ["</call>", "<end>"], "content": "python-call-list", "transform_each": true,
+        "transform": {"function": {"name": "{name}", "arguments": "{arguments}"}}},
+    "content": {"close": "<end>"}}}"#;
+
 const MARKED: &str = r#"{"start_anchor": "<bot>", "fields": {
     "thought": {"open": "<t>", "close": ["</t>", "<end>"]}, "content": {"open": "<say>", "close": ["</say>", "<end>"]}}}"#;
 
@@ -144,6 +150,39 @@ fn each_problem_is_reported_and_recovered_by_its_policy() {
             r#"{"calls": [{"function": {"name": "add", "arguments": {}}}]}"#,
             "unclosed[10..18]=drop-unfinished".into(),
             "{}",
+        ),
+        (LIST, "<call>[add(a=1,)]</call>".into(), "{}", "malformed[6..17]=json-commas".into(), ""),
+        (LIST, "<call>[add(a=1</call>".into(), "{}", "malformed[6..14]=json-brackets".into(), ""),
+        (LIST, "<call>[add(a=1)]]</call>".into(), "{}", "malformed[6..17]=json-brackets".into(), ""),
+        (LIST, "<call>```python\n[add(a=1)]\n```</call>".into(), "{}", "malformed[6..30]=json-fence".into(), ""),
+        (
+            LIST,
+            "So:\n[add(a=1)]\n</call>".into(),
+            r#"{"content": "So:\n[add(a=1)]\n</call>"}"#,
+            "bare-call[4..15]=missing-call-opener".into(),
+            r#"{"content": "So:", "calls": [{"function": {"name": "add", "arguments": {"a": 1}}}]}"#,
+        ),
+        (
+            LIST,
+            "[add(a=1)]<end>".into(),
+            r#"{"content": "[add(a=1)]"}"#,
+            "bare-call[0..10]=missing-call-opener".into(),
+            "",
+        ),
+        (
+            LIST,
+            "<call>[add(a='</call>', b=\"<end>\")]</call>".into(),
+            // Of the texts outside of the call, before and after what is read as the end of the turn, the last one is kept.
+            r#"{"content": "\")]</call>"}"#,
+            "malformed[6..14]=closers-in-strings".into(),
+            r#"{"calls": [{"function": {"name": "add", "arguments": {"a": "</call>", "b": "<end>"}}}]}"#,
+        ),
+        (
+            LIST,
+            "Say `<call>` first.".into(),
+            r#"{"content": "Say `"}"#,
+            "false-opener[5..11]=false-openers".into(),
+            r#"{"content": "Say `<call>` first."}"#,
         ),
         (
             MARKED,
@@ -281,6 +320,11 @@ fn texts() -> impl Strategy<Value = String> {
         "Hm",
         "{\"name\": \"add\", \"arguments\": {\"a\": 1}}",
         "{\"name\": \"now\", \"arguments\": {}",
+        "[add(a=1)]",
+        "[now(",
+        "[add(a='",
+        ")",
+        "]",
         "}",
         "\"",
         ",",
@@ -299,7 +343,7 @@ proptest! {
     #[test]
     fn messages_and_problems_do_not_depend_on_the_cut(text in texts(), size in 1..9_usize, bits: u32) {
         let policies: Policies = RecoveryPolicy::ALL.iter().enumerate().filter(|(bit, _)| bits & (1 << bit) != 0).map(|(_, policy)| *policy).collect();
-        for template in [JSON, TAGS, MARKED] {
+        for template in [JSON, TAGS, LIST, MARKED] {
             let whole = read(template, &text, policies, true, usize::MAX);
             prop_assert_eq!(&read(template, &text, policies, true, size), &whole, "{}", text);
             let (off, problems) = read(template, &text, Policies::none(), true, size);

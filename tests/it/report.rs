@@ -33,6 +33,27 @@ fn a_replay_shows_unexpected_events_and_the_cut_that_changes_the_answer() {
 }
 
 #[test]
+fn outputs_that_two_templates_read_differently_are_grouped_by_cause() {
+    let folder = folder("compared");
+    let template = fs::read_to_string(folder.join("template.json")).unwrap();
+    fs::write(folder.join("other.json"), template.replace("</think>", "</thinking>")).unwrap();
+    let row = |n: usize| {
+        let text = if n.is_multiple_of(3) {
+            "Yes.<stop>".to_owned()
+        } else {
+            format!("<think>Hm{}</think>Yes.<stop>", ".".repeat(n))
+        };
+        format!("{{\"id\": \"o{n}\", \"prefix\": \"<bot>\", \"output\": \"{text}\"}}\n")
+    };
+    fs::write(folder.join("outputs.jsonl"), (0..9).map(row).collect::<String>()).unwrap();
+    let page = outline(&page(&folder, &["replay", "template.json", "outputs.jsonl", "--with", "other.json"]));
+    assert!(page.contains("6 of 9 outputs differ with other.json instead of template.json"), "{page}");
+    let titles: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("summary    ")).collect();
+    assert!(titles[0].starts_with("! 6 the text from </think> on is read as "), "{titles:?}");
+    assert!(titles[2].starts_with("outputs.jsonl#o1 "), "the smallest first: {titles:?}");
+}
+
+#[test]
 fn outputs_with_problems_come_first() {
     let folder = folder("many");
     let row = |n: usize| {
@@ -140,7 +161,7 @@ fn cases_with_the_same_cause_are_grouped() {
     let page = outline(&page(&folder, &["check", "many.fixture"]));
     let said = |text: &str| page.matches(text).count();
     assert_eq!((said("✗ 30 failed"), said("✓ 9 passed")), (1, 1), "{page}");
-    assert_eq!(said("expected \"…\", found \"…\""), 2, "a cause is said in the table and above its cases: {page}");
+    assert_eq!(said("content is another text"), 2, "a cause is said in the table and above its cases: {page}");
     assert!(said("wrong 29") >= 2, "{page}");
 }
 

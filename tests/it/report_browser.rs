@@ -10,8 +10,8 @@ use super::pages::{self, Piece, folder, page, pieces, replayed, root};
 use backchat::Template;
 use backchat::json::{self, Value};
 use backchat::parser::Mode;
-use backchat::replay::{Recording, Run};
 use backchat_parser::parser::Chunks;
+use backchat_workbench::replay::{Recording, Run};
 
 /// Opens a page in a headless browser; `None` without Chromium.
 fn chromium(page: &Path, arguments: &[&str]) -> Option<Output> {

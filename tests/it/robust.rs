@@ -52,6 +52,10 @@ fn no_print_macro_is_used() {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            // Tests may skip what is not installed with a message, and build scripts speak to cargo.
+            if path.ends_with("tests") || path.ends_with("build.rs") {
+                continue;
+            }
             if path.is_dir() {
                 folders.push(path);
                 continue;
@@ -204,7 +208,14 @@ fn no_page_takes_the_place_of_another_file() {
 }
 
 /// Text that a template or a model wrote, with what moves a cursor, sets a title or turns the text around.
-const HOSTILE: &str = "x\u{1b}]0;t\u{7}\u{1b}[2J\u{9b}31m\u{202e}y\r";
+const HOSTILE: &str = "x\u{1b}]0;t\u{7}\u{1b}[2J\u{9b}31m\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\
+                       \u{2069}\u{200e}\u{200f}\u{61c}y\r";
+
+/// Whether a character affects a terminal, or the order of the text on it.
+fn affects_a_terminal(c: char) -> bool {
+    matches!(c, '\u{1b}' | '\u{7}' | '\r' | '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}')
+}
 
 /// No command prints what a template, a model or a file says to standard error, or into a report, as it is.
 #[test]
@@ -262,34 +273,38 @@ fn no_command_lets_hostile_text_reach_the_terminal() {
     ] {
         let run = backchat(arguments).output().unwrap();
         let said = String::from_utf8([run.stdout, run.stderr].concat()).unwrap();
-        let shown = said
-            .chars()
-            .find(|c| matches!(c, '\u{1b}' | '\u{7}' | '\r' | '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}'));
-        assert_eq!(shown, None, "{arguments:?}: {said:?}");
+        assert_eq!(said.chars().find(|c| affects_a_terminal(*c)), None, "{arguments:?}: {said:?}");
         assert!(!said.is_empty(), "{arguments:?}");
     }
 }
 
-/// Renders that are within their own limits are bounded together.
+/// A draft is JSON with an escape for each character that affects a terminal, wherever it is written, and has the same
+/// value as the template's own marks.
 #[test]
-fn the_renders_of_a_command_have_one_budget() {
+fn a_draft_has_no_character_that_affects_a_terminal() {
     let folder = tempfile::tempdir().unwrap();
-    let slow = folder.path().join("slow.jinja");
-    let turn = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
-    fs::write(&slow, "{% for i in range(50000) %}{% endfor %}".repeat(4) + turn).unwrap();
-    let slow = slow.to_str().unwrap();
-    let text = folder.path().join("text.txt");
-    fs::write(&text, "<user>Hi<end>").unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (template, draft) = (file("turned.jinja"), file("draft.json"));
+    let turn = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<\u{202e}end\u{2069}>\u{200f}{% endfor %}\
+                {% if add_generation_prompt %}<assistant>{% endif %}";
+    fs::write(&template, turn).unwrap();
     for arguments in [
-        &["lint", slow, "--budget", "0.001"][..],
-        &["fix", "--generation", slow, "--budget", "0.001"],
-        &["unrender", slow, text.to_str().unwrap(), "--budget", "0.001"],
+        &["derive", &template][..],
+        &["derive", &template, "-o", &draft],
+        &["derive", &template, "--format", "json"],
+        &["derive", &template, "--explain"],
+        &["prove", &draft, "--chat-template", &template, "--format", "json"],
+        &["doctor", &template, "--format", "json"],
     ] {
         let run = backchat(arguments).output().unwrap();
-        let said = String::from_utf8(run.stderr).unwrap();
-        assert!(said.contains("slow.jinja: its renders took all of 0.001 s"), "{arguments:?}: {said}");
+        let said = String::from_utf8([run.stdout, run.stderr].concat()).unwrap();
+        assert_eq!(said.chars().find(|c| affects_a_terminal(*c)), None, "{arguments:?}: {said}");
     }
-    assert_eq!(backchat(&["lint", slow, "--budget", "0"]).output().unwrap().status.code(), Some(2));
+    let text = fs::read_to_string(&draft).unwrap();
+    assert_eq!(text.chars().find(|c| affects_a_terminal(*c)), None, "{text}");
+    assert!(text.contains(r"<\u202eend\u2069>"), "{text}");
+    let value = backchat::json::read(&text).unwrap();
+    assert!(value.to_string().contains("<\u{202e}end\u{2069}>"), "{value}");
 }
 
 /// An output may be larger than what is read as a whole.

@@ -44,7 +44,7 @@ fn root() -> &'static Path {
 }
 
 /// The source folders: that of the command, and those below `crates`.
-fn sources() -> Vec<PathBuf> {
+pub fn sources() -> Vec<PathBuf> {
     let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
     let sources: Vec<PathBuf> = crates.chain([root().join("src")]).collect();
     assert!(sources.len() > 5, "the crates were not found");
@@ -99,7 +99,8 @@ fn group_items(group: &str) -> Vec<String> {
     items
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+/// All files of Rust in a folder.
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

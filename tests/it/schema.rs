@@ -3,7 +3,7 @@
 
 use backchat::json::{self, Value};
 use backchat::template::Template;
-use backchat_parser::template::{ContentParser, schema};
+use backchat_parser::template::{ContentParser, TAGGED, schema};
 
 use crate::support::integer;
 
@@ -122,10 +122,9 @@ fn the_loader_and_the_schema_agree_on_each_key_and_kind_of_value() {
         }
         field(&format!("\"repeats\": true, \"join\": {sample}"));
         field(&format!("\"transform\": {{}}, \"content\": \"json\", \"transform_each\": {sample}"));
-        for parser in ContentParser::ALL {
-            let required =
-                if parser == ContentParser::XmlInline { "\"tag_pattern\": \"(?P<key>a)(?P<value>b)\", " } else { "" };
+        for parser in ContentParser::ALL.iter().copied() {
             let name = parser.name();
+            let required = if name == TAGGED { "\"tag_pattern\": \"(?P<key>a)(?P<value>b)\", " } else { "" };
             field(&format!("\"content\": \"{name}\", \"content_args\": {sample}"));
             for argument in [
                 "strip",
@@ -148,6 +147,25 @@ fn the_loader_and_the_schema_agree_on_each_key_and_kind_of_value() {
             value_parser(&format!("\"unknown\": {sample}"));
         }
     }
+}
+
+#[test]
+fn every_content_parser_is_documented_with_its_arguments() {
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/format.md")).unwrap();
+    let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let (_, section) = docs.split_once("\n## Content parsers\n").unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| [`")).map(|line| {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").collect();
+        (quoted(cells[0]).concat(), quoted(cells[2]))
+    });
+    let schema = schema();
+    let arguments = |parser: &ContentParser| {
+        let definition = &schema["definitions"][format!("arguments-{}", parser.name()).as_str()];
+        definition["properties"].as_object().unwrap().keys().map(str::to_owned).collect()
+    };
+    let known: Vec<(String, Vec<String>)> =
+        ContentParser::ALL.iter().map(|parser| (parser.name().to_owned(), arguments(parser))).collect();
+    assert_eq!(rows.collect::<Vec<_>>(), known);
 }
 
 #[test]
@@ -186,10 +204,8 @@ fn every_key_is_described() {
 #[test]
 #[cfg(feature = "derive")]
 fn json_grammars_match_their_schema() {
-    use backchat::chat::ChatTemplate;
+    use backchat::derive::{Model, Options};
     use backchat::grammar::Request;
-    use backchat::json::Object;
-    use backchat::wire::Wire;
     use backchat_grammar as grammar;
 
     let read = |name: &str| std::fs::read_to_string(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
@@ -197,8 +213,8 @@ fn json_grammars_match_their_schema() {
     let tools = json::read(&read("examples/weather/tools.json")).unwrap();
     for name in ["hermes", "qwen3_coder", "gemma_4", "kimi_k2"] {
         let template = Template::load(&read(&format!("derived/{name}.json"))).unwrap().template;
-        let chat_template = ChatTemplate::compile(&read(&format!("chat_templates/{name}.jinja"))).unwrap();
-        let wire = Wire::find(&chat_template, &Object::new(), None).unwrap();
+        let chat_template = read(&format!("chat_templates/{name}.jinja"));
+        let Model { template, wire, .. } = Model::open(&chat_template, Some(template), &Options::default()).unwrap();
         let request = Request::default().tools(&tools);
         let mut grammar = grammar::build(&template, &wire, &request).unwrap().to_json();
         assert!(satisfies(&grammar, &schema, &schema), "{name}: {grammar}");

@@ -301,6 +301,22 @@ fn every_command_reads_the_record() {
 }
 
 #[test]
+fn a_server_says_at_its_start_if_the_derivation_is_not_proved() {
+    let (upstream, _) = engine(false);
+    for (model, is_proved) in [("tests/derive/arguments_of_a_url.jinja", false), ("chat_templates/qwen3.jinja", true)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
+        command.args(["serve", model, "--port", "0", "--engine", "vllm", "--upstream", &upstream]);
+        command.current_dir(env!("CARGO_MANIFEST_DIR")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = Server::run(command);
+        server.0.kill().unwrap();
+        let mut said = String::new();
+        server.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let warning = "\nwarning: the derived response template is partial: 40 of 53 ";
+        assert_eq!(said.contains(warning), !is_proved, "{model}: {said}");
+    }
+}
+
+#[test]
 fn recorded_outputs_are_served_one_after_another() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("outputs.jsonl");

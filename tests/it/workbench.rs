@@ -225,12 +225,37 @@ fn a_wrong_delimiter_is_found_and_repaired_in_five_keys() {
     let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
     session.sees("x goes there");
     session.press("l");
-    session.sees("✗ 21 of 70");
-    for (key, seen) in [("p", "a call with no arguments"), ("\r", "get_time"), ("x", "not JSON"), ("e", "✓ 70 of 70")]
+    session.sees("✗ 22 of 71");
+    for (key, seen) in [("p", "a call with no arguments"), ("\r", "get_time"), ("x", "not JSON"), ("e", "✓ 71 of 71")]
     {
         session.press(key);
         session.sees(seen);
     }
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn an_edited_chat_template_is_proved_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/typo");
+    let (chat, template) = (folder.path().join("chat_template.jinja"), folder.path().join("response_template.json"));
+    let chat_template = fs::read_to_string(example.join("chat_template.jinja")).unwrap();
+    fs::write(&chat, &chat_template).unwrap();
+    let right = fs::read_to_string(example.join("response_template.json")).unwrap().replace("</calls>", "</call>");
+    fs::write(template, right).unwrap();
+    fs::copy(example.join("output.txt"), folder.path().join("output.txt")).unwrap();
+    let options = ["response_template.json", "output.txt", "--chat-template", "chat_template.jinja"];
+    let mut session = replay(folder.path(), &options);
+    session.sees("is assumed to end");
+    session.press("l");
+    session.sees("✓ 71 of 71");
+    fs::write(&chat, chat_template.replace("</call>", "</done>")).unwrap();
+    session.sees("✗ 22 of 71: `tool_calls`");
+    fs::write(&chat, chat_template.replace("{%- endfor %}", "")).unwrap();
+    session.sees("✗ not proved: chat_template.jinja");
+    fs::write(&chat, chat_template).unwrap();
+    session.sees("✓ 71 of 71");
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
 }
@@ -255,14 +280,14 @@ fn a_repair_is_applied_and_undone() {
     session.sees("u undoes it");
     session.settles();
     session.press("l");
-    session.sees("✓ 70 of 70");
+    session.sees("✓ 71 of 71");
     let repaired = fs::read_to_string(&template).unwrap();
     assert!(repaired.contains("</call>") && !repaired.contains("</calls>"), "{repaired}");
     session.press("u");
     session.sees("1 malformed");
     session.settles();
     session.press("l");
-    session.sees("✗ 21 of 70");
+    session.sees("✗ 22 of 71");
     assert_eq!(fs::read_to_string(&template).unwrap(), before);
     // A change that the user makes in between is kept.
     fs::write(&template, before.replace("</calls>", "</caller>")).unwrap();
@@ -476,10 +501,32 @@ fn every_requested_answer_is_printed() {
 }
 
 #[test]
+fn two_answers_to_many_outputs_end_with_the_causes_of_their_differences() {
+    let folder = folder();
+    let other = TEMPLATE.replace("</think>", "</thinking>");
+    assert_ne!(other, TEMPLATE);
+    fs::write(folder.path().join("other.json"), other).unwrap();
+    let rows =
+        [("a", "<think>Hm, so.</think>Yes, it is."), ("b", "<think>Hm.</think>Yes."), ("c", "Yes."), ("d", "No.")];
+    let row = |(id, text): (&str, &str)| format!("{{\"id\": {id:?}, \"prefix\": \"<bot>\", \"text\": {text:?}}}\n");
+    fs::write(folder.path().join("rows.jsonl"), rows.map(row).concat()).unwrap();
+    let run = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
+        let arguments = ["replay", "template.json", "rows.jsonl", "--with", "other.json"];
+        let output = command.args(arguments).args(more).current_dir(folder.path()).stdin(Stdio::null()).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    insta::assert_snapshot!("two_answers_to_many", run(&[]));
+    fs::write(folder.path().join("other.json"), TEMPLATE).unwrap();
+    assert_eq!(run(&[]), "0 of 4 outputs differ with other.json instead of template.json\n");
+}
+
+#[test]
 fn unreadable_inputs_are_reported_before_the_screen_opens() {
     let folder = folder();
     fs::write(folder.path().join("broken.json"), "{\"fields\": {}}").unwrap();
     fs::write(folder.path().join("empty.jsonl"), "").unwrap();
+    fs::write(folder.path().join("two.jsonl"), "{\"text\": \"a\"}\n{\"text\": \"b\"}\n").unwrap();
     for (arguments, said) in [
         (&["missing.json", "output.txt"][..], "cannot read the file"),
         (&["broken.json", "output.txt"], "start_anchor"),
@@ -487,6 +534,7 @@ fn unreadable_inputs_are_reported_before_the_screen_opens() {
         (&["-", "-"], "standard input is named more than once"),
         (&["template.json", "empty.jsonl"], "the file holds no output: it is empty"),
         (&["template.json", "output.txt", "--chunks", "often"], "use `recorded`, `whole`"),
+        (&["template.json", "two.jsonl", "--with", "missing.json"], "missing.json"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
             .arg("replay")

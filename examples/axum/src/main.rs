@@ -59,10 +59,11 @@ impl Model {
     fn read(root: &str) -> Result<Self, Box<dyn Error>> {
         let text = |name: &str| std::fs::read_to_string(format!("{root}/{name}"));
         let template = Template::load(&text("examples/weather/response_template.json")?)?.template;
-        let chat_template = backchat::chat::ChatTemplate::compile(&text("chat_templates/qwen3.jinja")?)?;
-        let wire = backchat::wire::Wire::find(&chat_template, &Object::new(), None);
-        let wire = wire.ok_or("the renders of the chat template show no content")?;
-        let grammars = Builder::new(template.clone(), wire);
+        let options = backchat::derive::Options::default();
+        let opened = backchat::derive::Model::open(&text("chat_templates/qwen3.jinja")?, Some(template), &options);
+        let Ok(opened) = opened else { return Err("the renders of the chat template show no content".into()) };
+        let template = opened.template;
+        let grammars = Builder::new(template.clone(), opened.wire);
         Ok(Self { template, grammars, prompt: text("examples/weather/prompt.txt")? })
     }
 }

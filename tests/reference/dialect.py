@@ -1,23 +1,25 @@
-#!/usr/bin/env python3
-"""Writes what transformers makes of every template in tests/inputs/dialect/*.jsonl beside it.
+"""Writes what transformers makes of every template in tests/inputs/dialect/*.jsonl next to it.
 
-    python3 tests/dialect.py            # needs transformers and jinja2
+    python3 tests/reference/dialect.py            # needs transformers and jinja2
 
 A row is {"template": …} and gets "text" (what it renders to), or "raises" (the message of `raise_exception`), or
 "fails": true. All rows share one context, context.json. Add a case by adding a row with a template, then run this.
 """
-import glob, json, os
+
+import glob
+import json
+import os
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inputs", "dialect")
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inputs", "dialect")
 
 
 def answer(template, context):
     try:
         return {"text": _compile_jinja_template(template).render(**context)}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         if type(error).__name__ == "TemplateError":
             return {"raises": str(error)}
         return {"fails": True}

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Compare our chat templates with the real ones of the same family.
 
-    python3 tests/compare_corpus.py [--shared ../shared] [--only NAME ...] [--diff]
+    python3 tests/reference/compare_corpus.py [--shared ../shared] [--only NAME ...] [--diff]
 
 Each of our templates and each corpus template of its family renders the same conversations, with transformers'
 own Jinja. Compared is everything after the text of the last message that is not the assistant's: the end of that
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from transformers.utils.chat_template_utils import render_jinja_template
 
-OURS = Path(__file__).resolve().parent.parent / "chat_templates"
+OURS = Path(__file__).resolve().parents[2] / "chat_templates"
 
 
 def tool(name, **properties):
@@ -196,7 +195,7 @@ def render(source, messages, tools, generation_prompt, variables):
                 **variables,
             )
             return rendered[0]
-        except Exception as refusal:  # a template may raise anything
+        except Exception as refusal:  # noqa: BLE001 (a template may raise anything)
             error = error or refusal
     raise Refused(f"{type(error).__name__}: {error}")
 
@@ -209,7 +208,7 @@ def continuation(messages):
 
 
 def after(text, marker):
-    return text[text.rindex(marker) + len(marker):]
+    return text[text.rindex(marker) + len(marker) :]
 
 
 def cut(source, messages, going_on, tools, variables):

@@ -1,0 +1,280 @@
+//! `backchat diff`: templates of our own, hostile templates, revisions, and what git passes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use backchat::diff::{Chat, ChatDiff, Options, Verdict, What, chat_templates, response_templates};
+use backchat::{Template, Value};
+use proptest::prelude::*;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+fn chat(template: &str) -> Chat {
+    Chat { template: template.to_owned(), ..Chat::default() }
+}
+
+fn compared(old: &str, new: &str) -> ChatDiff {
+    chat_templates(&chat(old), &chat(new), &Options::default()).unwrap()
+}
+
+fn example(name: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join("examples/diff").join(name)).unwrap()
+}
+
+const PLAIN: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+                     {% if add_generation_prompt %}<assistant>{% endif %}";
+
+#[test]
+fn each_edit_has_the_kind_of_conversation_that_it_concerns() {
+    for (from, to, what, dims) in [
+        ("<end>", "<stop>", What::Text, &[][..]),
+        ("<assistant>", "<bot>", What::Text, &["prompt"]),
+        ("{{ m.content }}", "{{ m.content | trim }}", What::Text, &["user_spaces"]),
+        ("{{ m.content }}", "{{ m.content }}{{ m.name }}", What::Text, &["names"]),
+        ("{% for", "{% if tools %}T{% endif %}{% for", What::Text, &["tools"]),
+        ("{% for", "{% if brief %}B{% endif %}{% for", What::Text, &["brief=true"]),
+        (
+            "{% for",
+            "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{% for",
+            What::Refusal,
+            &["system"],
+        ),
+        ("{% for", "{% if '/short' in messages[0].content %}S{% endif %}{% for", What::Text, &[]),
+        (
+            "{% for",
+            "{% if messages | length > 15 %}L{% endif %}{% for",
+            What::Text,
+            &["answer", "later_user", "second_answer", "third_turn"],
+        ),
+        ("{% for", "{% if strftime_now('%m') == '12' %}W{% endif %}{% for", What::Text, &["clock"]),
+        ("{% for", "{% if budget is defined and budget > 4096 %}L{% endif %}{% for", What::Text, &["budget=4097"]),
+    ] {
+        let diff = compared(PLAIN, &PLAIN.replacen(from, to, 1));
+        assert_eq!(diff.verdict, Verdict::Differs, "{to}");
+        // A comparison with a number also refuses words, which is a change of its own.
+        let change = diff.changes.iter().find(|change| change.what == what);
+        let change = change.unwrap_or_else(|| panic!("{to}: {}", diff.text()));
+        assert_eq!(change.cases[0].dims, dims, "{to}: {}", diff.text());
+        // What is claimed is what the templates render.
+        assert_ne!(change.cases[0].outcomes[0], change.cases[0].outcomes[1], "{to}");
+    }
+}
+
+#[test]
+fn one_program_is_proved_and_another_that_behaves_alike_is_tested() {
+    for (other, proved) in [
+        (PLAIN.replace("m.", "m ['").replace("m ['role", "m['role']").replace("m ['content", "m['content']"), true),
+        (PLAIN.replace(" m ", " x ").replace("m.", "x."), true),
+        (format!("{{# note #}}{PLAIN}"), true),
+        (PLAIN.replace("{{ m.content }}", "{{ m['content'] | string if m.content is string else m.content }}"), false),
+    ] {
+        let diff = compared(PLAIN, &other);
+        assert_eq!((diff.verdict, diff.is_proved), (Verdict::Same, proved), "{other}");
+    }
+}
+
+#[test]
+fn a_touched_line_that_never_ran_leaves_it_undecided() {
+    let guarded = |mark: &str| {
+        format!("{{% if messages | map(attribute='content') | join | length == 77777 %}}\n{mark}{{% endif %}}{PLAIN}")
+    };
+    let diff = compared(&guarded("a"), &guarded("b"));
+    assert_eq!(diff.verdict, Verdict::Undecided, "{}", diff.text());
+    assert_eq!(diff.touched, [vec![2], vec![2]]);
+    assert!(diff.headline().contains("line 2 (new) and line 2 (old)"), "{}", diff.headline());
+    // A dead constant decides it.
+    let dead = |mark: &str| format!("{{% set on = false %}}{{% if on %}}{mark}{{% endif %}}{PLAIN}");
+    assert_eq!(compared(&dead("a"), &dead("b")).verdict, Verdict::Same);
+}
+
+#[test]
+fn a_page_of_a_repair_and_one_for_training() {
+    insta::assert_snapshot!("diff_repaired", compared(&example("released.jinja"), &example("repaired.jinja")).text());
+    insta::assert_snapshot!("diff_training", compared(&example("released.jinja"), &example("training.jinja")).text());
+}
+
+#[test]
+fn the_text_is_one_screen_of_80_columns_whatever_a_template_holds() {
+    let long = "x".repeat(10_000);
+    for mark in [
+        "\u{1b}[2J\u{7}",
+        "\u{202e}abc\u{2066}",
+        long.as_str(),
+        "\r\n\r\n",
+        "漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字",
+    ] {
+        for new in [
+            PLAIN.replace("<end>", mark),
+            format!("{{% if tools %}}{{{{ raise_exception({}) }}}}{{% endif %}}{PLAIN}", Value::from(mark)),
+        ] {
+            let diff = compared(PLAIN, &new);
+            let text = diff.text();
+            assert!(text.lines().count() <= 30, "{text}");
+            for line in text.lines() {
+                let is_safe = |c: char| {
+                    !c.is_control()
+                        && !matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+                };
+                assert!(line.chars().all(is_safe), "{line:?}");
+                assert!(unicode_width(line) <= 80, "{line:?}");
+            }
+            assert!(diff.markdown().len() < 60_000);
+            assert_eq!(
+                diff.to_value().to_string(),
+                compared(PLAIN, &new).to_value().to_string(),
+                "the same bytes twice"
+            );
+        }
+    }
+}
+
+/// The columns of a text whose only wide characters are Chinese.
+fn unicode_width(line: &str) -> usize {
+    line.chars().map(|c| if ('\u{4e00}'..='\u{9fff}').contains(&c) { 2 } else { 1 }).sum()
+}
+
+fn parses(content: &str) -> Template {
+    let text = format!(
+        r#"{{"version": 1, "defaults": {{"role": "assistant"}}, "start_anchor": "<assistant>", "fields": {{"thinking": {{"open": "<think>", "close": "</think>"}}, "content": {content}}}}}"#
+    );
+    Template::load(&text).unwrap().template
+}
+
+#[test]
+fn response_templates_differ_by_the_smallest_text() {
+    let old = parses(r#"{"close": "<end>"}"#);
+    let diff = response_templates(&old, &parses(r#"{"close": ["<end>"]}"#), None, &Options::default());
+    assert_eq!((diff.verdict, diff.is_proved), (Verdict::Same, true));
+    let diff = response_templates(&old, &parses(r#"{"close": "<stop>"}"#), Some(&chat(PLAIN)), &Options::default());
+    assert_eq!(diff.verdict, Verdict::Differs);
+    assert_eq!(diff.changes[0].fields, ["content"]);
+    assert!(["<end>", "<stop>"].contains(&diff.changes[0].text.as_str()), "{}", diff.changes[0].text);
+}
+
+#[test]
+fn templates_that_cannot_be_compared_say_why() {
+    let refused =
+        chat_templates(&chat("{{ raise_exception('a') }}"), &chat("{{ raise_exception('b') }}"), &Options::default());
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("`a`") && message.contains("`b`"), "{message}");
+    let broken = chat_templates(&chat(PLAIN), &chat("{% if"), &Options::default()).unwrap_err().to_string();
+    assert!(broken.starts_with("the new chat template does not compile: "), "{broken}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_template_is_the_same_as_itself(text in "[ -~\n]{0,40}") {
+        let template = format!("{{% raw %}}{}{{% endraw %}}{PLAIN}", text.replace("{%", "").replace("%}", ""));
+        let diff = compared(&template, &template);
+        prop_assert_eq!((diff.verdict, diff.is_proved), (Verdict::Same, true));
+    }
+}
+
+fn backchat(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_backchat")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn git(arguments: &[&str], folder: &Path) -> String {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]).args(arguments);
+    let output = git
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn revisions_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write = |name: &str, text: &str| fs::write(path.join(name), text).unwrap();
+    git(&["init", "-q"], path);
+    write("a.jinja", PLAIN);
+    git(&["add", "."], path);
+    git(&["commit", "-qm", "one"], path);
+    write("a.jinja", &PLAIN.replace("<end>", "<stop>"));
+    let exit = |arguments: &[&str]| {
+        let output = backchat(arguments, path);
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code().unwrap(), text)
+    };
+    let (code, text) = exit(&["diff", "--", "a.jinja"]);
+    assert!(code == 1 && text.contains("<stop>"), "{text}");
+    git(&["commit", "-qam", "two"], path);
+    assert_eq!(exit(&["diff", "--", "a.jinja"]).0, 0);
+    assert_eq!(exit(&["diff", "HEAD~1", "--", "a.jinja"]).0, 1);
+    assert_eq!(exit(&["diff", "HEAD~1", "HEAD", "--fail-on", "mask", "--", "a.jinja"]).0, 0);
+    git(&["mv", "a.jinja", "b.jinja"], path);
+    git(&["commit", "-qm", "three"], path);
+    let (code, text) = exit(&["diff", "HEAD~1", "HEAD", "--", "b.jinja"]);
+    assert!(code == 0 && text.starts_with("same, proved"), "{text}");
+    write("c.jinja", "new");
+    let (code, text) = exit(&["diff", "--", "c.jinja"]);
+    assert_eq!((code, text.as_str()), (1, "new: c.jinja is not in HEAD\n"));
+    assert_eq!(exit(&["diff", "HEAD~2", "HEAD", "--", "a.jinja"]), (1, "gone: a.jinja is only in HEAD~2\n".to_owned()));
+    for revision in ["--output=x", "-x"] {
+        // An option of git is no revision, and one of ours is refused by name.
+        assert_eq!(exit(&["diff", revision, "--", "b.jinja"]).0, 2);
+    }
+    assert_eq!(exit(&["diff", "no-such", "--", "b.jinja"]).0, 2);
+}
+
+#[test]
+fn git_shows_behavior() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    git(&["init", "-q"], path);
+    fs::write(path.join(".gitattributes"), "*.jinja diff=backchat\n").unwrap();
+    fs::write(path.join("a.jinja"), PLAIN).unwrap();
+    git(&["add", "."], path);
+    git(&["commit", "-qm", "one"], path);
+    git(&["config", "diff.backchat.command", &format!("'{}' diff --git", env!("CARGO_BIN_EXE_backchat"))], path);
+    fs::write(path.join("a.jinja"), PLAIN.replace("<end>", "<stop>")).unwrap();
+    fs::write(path.join("new.jinja"), PLAIN).unwrap();
+    git(&["add", "-N", "new.jinja"], path);
+    let shown = git(&["diff", "--ext-diff"], path);
+    assert!(shown.contains("a.jinja\ndiffers in 1 way: every conversation"), "{shown}");
+    assert!(shown.contains("new: new.jinja"), "{shown}");
+}
+
+#[test]
+fn rows_and_the_schema_have_the_same_form() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.jinja"), PLAIN).unwrap();
+    fs::write(folder.path().join("b.jinja"), PLAIN.replace("<end>", "<stop>")).unwrap();
+    fs::write(
+        folder.path().join("rows"),
+        "{\"id\": 7, \"old\": \"a.jinja\", \"new\": \"b.jinja\"}\n{\"id\": 8, \"old\": \"a.jinja\"}\n",
+    )
+    .unwrap();
+    let output = backchat(&["diff", "--jsonl", "rows"], folder.path());
+    let rows: Vec<Value> =
+        String::from_utf8(output.stdout).unwrap().lines().map(|row| backchat::json::read(row).unwrap()).collect();
+    assert_eq!((rows[0]["id"].as_i64(), rows[0]["verdict"].as_str()), (Some(7), Some("differs")));
+    assert!(rows[1]["error"].as_str().unwrap().contains("`new`"));
+    let schema = String::from_utf8(backchat(&["schema", "diff"], folder.path()).stdout).unwrap();
+    let schema = backchat::json::read(&schema).unwrap();
+    let required = schema["$defs"]["chat_templates"]["required"].as_list().unwrap().to_vec();
+    for key in required {
+        assert!(rows[0].get(key.as_str().unwrap()).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn a_report_is_one_page() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.jinja"), PLAIN).unwrap();
+    fs::write(folder.path().join("b.jinja"), PLAIN.replace("<end>", "<b>&\u{1b}")).unwrap();
+    let output = backchat(&["diff", "a.jinja", "b.jinja", "--report", "page.html"], folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("every conversation"));
+    assert!(!page.contains('\u{1b}') && !page.contains("<b>&"), "the text of templates is escaped");
+}

@@ -1,0 +1,175 @@
+//! The language server over standard input and output, as an editor uses it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+const CHAT: &str = "{%- for message in messages -%}\n  {{- '<|' ~ message.role ~ '|>' ~ message.content ~ '<|end|>' -}}\n{%- endfor -%}\n{%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}\n";
+const RESPONSE: &str =
+    "{\n  \"start_anchor\": \"<|assistant|>\",\n  \"fields\": {\"content\": {\"close\": \"<|end|>\"}}\n}\n";
+
+/// A server, and what it has sent.
+struct Client {
+    server: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    id: i64,
+    notices: Vec<Value>,
+}
+
+impl Client {
+    fn start() -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
+        let mut server = command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (server.stdin.take().unwrap(), BufReader::new(server.stdout.take().unwrap()));
+        Self { server, input, output, id: 0, notices: Vec::new() }
+    }
+
+    fn initialized() -> Self {
+        let mut client = Self::start();
+        let capabilities = json!({"textDocument": {"publishDiagnostics": {}}});
+        client.request("initialize", json!({"capabilities": capabilities})).unwrap();
+        client.notify("initialized", json!({}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        let body = message.to_string();
+        write!(self.input, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        self.input.flush().unwrap();
+    }
+
+    fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server closed its output");
+            match line.trim().split_once(": ") {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.parse().unwrap(),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.output.read_exact(&mut body).unwrap();
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    /// The result of a request, or the code of its error.
+    fn request(&mut self, method: &str, params: Value) -> Result<Value, i64> {
+        self.id += 1;
+        let id = self.id;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let message = self.receive();
+            if message["id"] == id && message.get("method").is_none() {
+                return match message.get("error") {
+                    Some(error) => Err(error["code"].as_i64().unwrap()),
+                    None => Ok(message["result"].clone()),
+                };
+            }
+            self.notices.push(message);
+        }
+    }
+
+    fn open(&mut self, uri: &str, language: &str, text: &str) {
+        let document = json!({"uri": uri, "languageId": language, "version": 1, "text": text});
+        self.notify("textDocument/didOpen", json!({"textDocument": document}));
+    }
+
+    fn replace(&mut self, uri: &str, version: i64, text: &str) {
+        let document = json!({"uri": uri, "version": version});
+        self.notify("textDocument/didChange", json!({"textDocument": document, "contentChanges": [{"text": text}]}));
+    }
+
+    /// The status of a version, after its last findings.
+    fn done(&mut self, uri: &str, version: i64) -> Value {
+        let is_it = |message: &Value| {
+            let params = &message["params"];
+            message["method"] == "backchat/status"
+                && params["uri"] == uri
+                && params["version"] == version
+                && params["state"] == "done"
+        };
+        loop {
+            if let Some(at) = self.notices.iter().rposition(is_it) {
+                return self.notices[at]["params"].clone();
+            }
+            let message = self.receive();
+            self.notices.push(message);
+        }
+    }
+
+    /// The codes of the findings that were published last.
+    fn codes(&self, uri: &str) -> Vec<String> {
+        let is_it = |message: &&Value| {
+            message["method"] == "textDocument/publishDiagnostics" && message["params"]["uri"] == uri
+        };
+        let last = self.notices.iter().rev().find(is_it).unwrap();
+        let found = last["params"]["diagnostics"].as_array().unwrap().iter();
+        found.map(|found| found["code"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn ends_with(mut self, code: i32) {
+        drop(self.input);
+        assert_eq!(self.server.wait().unwrap().code(), Some(code));
+    }
+}
+
+/// The address of a file in a new folder with these files.
+fn folder(name: &str, files: &[(&str, &str)]) -> String {
+    let folder = std::env::temp_dir().join(format!("backchat_lsp_{name}_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (file, text) in files {
+        std::fs::write(folder.join(file), text).unwrap();
+    }
+    format!("file://{}", folder.display())
+}
+
+#[test]
+fn requests_are_refused_before_initialize_and_after_shutdown() {
+    let hover = json!({"textDocument": {"uri": "file:///x"}, "position": {"line": 0, "character": 0}});
+    let mut client = Client::start();
+    assert_eq!(client.request("textDocument/hover", hover.clone()), Err(-32002));
+    client.request("initialize", json!({"capabilities": {}})).unwrap();
+    assert_eq!(client.request("textDocument/nonsense", json!({})), Err(-32601));
+    assert_eq!(client.request("shutdown", Value::Null), Ok(Value::Null));
+    assert_eq!(client.request("textDocument/hover", hover), Err(-32600));
+    client.notify("exit", Value::Null);
+    client.ends_with(0);
+    Client::initialized().ends_with(1);
+}
+
+#[test]
+fn an_unsaved_chat_template_refutes_the_response_template_beside_it() {
+    let folder = folder("unsaved", &[("chat_template.jinja", CHAT), ("response_template.json", RESPONSE)]);
+    let (chat, response) = (format!("{folder}/chat_template.jinja"), format!("{folder}/response_template.json"));
+    let mut client = Client::initialized();
+    client.open(&chat, "jinja", CHAT);
+    client.open(&response, "json", RESPONSE);
+    assert_eq!(client.done(&chat, 1)["verdict"], "proved");
+    assert_eq!(client.done(&response, 1)["verdict"], "proved");
+    client.notices.clear();
+    client.replace(&chat, 2, &CHAT.replace("<|end|>", "<|stop|>"));
+    assert_eq!(client.done(&chat, 2)["verdict"], "proved");
+    assert_eq!(client.done(&response, 1)["verdict"], "partial");
+    assert!(client.codes(&response).contains(&"refuted".to_owned()));
+}
+
+#[test]
+fn errors_are_published_with_the_version_they_are_about_and_go_away() {
+    let mut client = Client::initialized();
+    client.open("untitled:a", "jinja", "{{ messages | tojsn }}{% frob %}");
+    client.done("untitled:a", 1);
+    assert_eq!(client.codes("untitled:a"), ["template-failed", "template-failed"]);
+    client.replace("untitled:a", 2, CHAT);
+    client.done("untitled:a", 2);
+    assert_eq!(client.codes("untitled:a"), ["CT005"], "a template without tools");
+    let text = client.request("backchat/text", json!({"textDocument": {"uri": "untitled:a"}})).unwrap();
+    assert_eq!((&text["version"], text["text"].as_str()), (&json!(2), Some(CHAT)));
+}

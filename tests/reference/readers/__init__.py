@@ -1,0 +1,1 @@
+"""Programs around readers of response templates, from rows `{"id", "template"}` to rows `{"id", "refused"}`."""
