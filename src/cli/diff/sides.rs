@@ -1,0 +1,89 @@
+//! The two sides of a comparison: what a file, a folder or a revision of one holds.
+
+use std::path::Path;
+
+use crate::cli::Failure;
+use crate::cli::chat_options::Given;
+use backchat_chat::source::{self, Source};
+use backchat_diff::{Chat, Model};
+use backchat_legacy::schema::source::Source as Stored;
+use backchat_workbench::answers;
+
+/// Where a side is, and how messages name it.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// What is opened.
+    pub path: String,
+    /// What is shown.
+    pub shown: String,
+    /// What is removed once the comparison is done.
+    pub folder: Option<std::sync::Arc<tempfile::TempDir>>,
+}
+
+impl Place {
+    pub(super) fn plain(path: &str) -> Self {
+        Self { path: path.to_owned(), shown: path.to_owned(), folder: None }
+    }
+}
+
+/// A side as it was opened.
+pub(super) struct Opened {
+    pub model: Model,
+    /// The source of its chat template, for messages about it.
+    pub source: Option<Source>,
+    /// Its response template, for the linter.
+    pub stored: Option<Stored>,
+    /// Whether it is a response template and nothing else.
+    pub is_response_file: bool,
+}
+
+impl Opened {
+    pub(super) fn new(place: &Place, given: &Given, template_name: Option<&str>) -> Result<Self, Failure> {
+        let mut source = match template_name {
+            Some(name) => Some(source::open(&place.path, Some(name))?),
+            // Standard input and files without a known name hold chat templates unless they are JSON.
+            None if is_jinja(&place.path) => Some(source::open(&place.path, None)?.for_tools()),
+            None => answers::chat_template(&place.path)?,
+        };
+        let has_chat = source.is_some();
+        let stored = if is_jinja(&place.path) { None } else { answers::response(&place.path, has_chat)? };
+        let response = stored.as_ref().and_then(|stored| match stored {
+            Stored::Template(opened) => Some(opened.loaded.template.clone()),
+            Stored::Schema(_) => None,
+        });
+        if let Some(source) = &mut source
+            && place.folder.is_some()
+        {
+            source.file.clone_from(&place.shown);
+        }
+        let chat = source.as_ref().map(|source| chat_of(source, given));
+        let is_response_file = chat.is_none() && response.is_some();
+        Ok(Self { model: Model { chat, response }, source, stored, is_response_file })
+    }
+
+    /// What the linter says of its response template.
+    pub(super) fn advice(&self) -> Vec<String> {
+        match &self.stored {
+            Some(Stored::Template(opened)) => {
+                let found = answers::LintOptions::default().find(opened);
+                found.into_iter().map(|finding| format!("{}: {}", finding.id, finding.message)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Adds the chat template that a response template belongs to.
+    pub(super) fn add_chat(&mut self, name: &str, given: &Given) -> Result<(), Failure> {
+        let source = source::open(name, None)?.for_tools();
+        self.model.chat = Some(chat_of(&source, given));
+        Ok(())
+    }
+}
+
+fn is_jinja(path: &str) -> bool {
+    path == "-" || Path::new(path).extension().is_some_and(|end| end == "jinja" || end == "j2")
+}
+
+fn chat_of(source: &Source, given: &Given) -> Chat {
+    Chat { template: source.template.clone(), variables: given.variables(source), name: source.file.clone() }
+}
