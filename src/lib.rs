@@ -75,13 +75,14 @@
 //! | `serde` | serde's traits for values, events, messages and reports; conversions from and to `serde_json` |
 //! | `chat` | rendering chat templates |
 //! | `derive` | deriving response templates from chat templates; includes `chat` |
-//! | `workbench` | linting, checking, replaying, and writing into model files; includes `derive` |
+//! | `workbench` | comparing, linting, checking, converting, and writing into model files; includes `derive` |
 //! | `tokenizer` | encoding text with a `tokenizer.json` |
 //! | `cli` | the `backchat` command; includes `workbench` and `serde` |
 //! | `tui` | the terminal workbench of `backchat replay`; includes `cli` |
 //! | `serve` | the chat server of `backchat serve`; includes `cli` |
+//! | `lsp` | the language server of `backchat lsp`; includes `cli` |
 //!
-//! `cli`, `tui` and `serve` are on by default: depend on the library with `default-features = false`.
+//! `cli`, `tui`, `serve` and `lsp` are on by default: depend on the library with `default-features = false`.
 
 // What `main.rs` calls; the command is not part of the library.
 #[cfg(feature = "cli")]
@@ -104,7 +105,7 @@ pub mod bridge {
 pub mod chat {
     //! Chat templates, rendered as transformers renders them.
 
-    pub use backchat_chat::{ChatTemplate, Origin, RenderError, RenderErrorKind, RenderOptions, Rendered};
+    pub use backchat_chat::{Budget, ChatTemplate, Origin, RenderError, RenderErrorKind, RenderOptions, Rendered};
 
     pub mod source {
         //! Chat templates from Jinja files, tokenizer configs, model folders, GGUF files and the Hugging Face cache.
@@ -115,12 +116,14 @@ pub mod chat {
 
 #[cfg(feature = "derive")]
 pub mod chats {
-    //! Rendered chats: masks of characters and of tokens, generation blocks, and the way back to the messages.
+    //! Rendered chats: masks of characters and of tokens, token ids, generation blocks, and the way back to the messages.
 
     pub use backchat_probe::chats::{
         Ambiguity, Chat, MaskPart, MaskRule, Masked, NotPatched, NotRendered, NotTheRender, Offset, Part, PartSpan,
-        Patched, TokenMask, Unrenderer, add_generation_blocks, check_generation_blocks, mask, unrender,
+        Patched, Sanitized, Sanitizer, TokenMask, Unrenderer, add_generation_blocks, check_generation_blocks, mask,
+        unrender,
     };
+    pub use backchat_probe::mending::{Branches, Change, Cured, Left, Proof, Repair, repair};
 }
 
 #[cfg(feature = "workbench")]
@@ -156,8 +159,19 @@ pub mod derive {
     //! Response templates, derived from chat templates and proved.
 
     pub use backchat_derive::derive::{
-        Departure, Derivation, Explained, Failure, Findings, Loss, Options, Part, Proven, ReaderVerdict, Remedy,
-        Sample, Scope, Status, Target, Tolerance, Unverified, Verdict, derive, prove,
+        Departure, Derivation, Explained, Failure, Findings, Loss, Model, Options, Part, Proven, ReaderVerdict,
+        RefusedPart, Remedy, Sample, Scope, Status, Target, Tolerance, Unverified, Verdict, derive, prove,
+    };
+}
+
+#[cfg(feature = "workbench")]
+pub mod diff {
+    //! What changes for whom between two chat templates, two response templates, or two models.
+
+    pub use backchat_diff::{
+        Case, Change, Chat, ChatDiff, Conversation, Coverage, Dim, Drafts, FactChange, LineHunk, Model, ModelDiff,
+        Options, Outcome, ParseChange, Parsed, Problem, ResponseDiff, Touched, Turn, Verdict, What, chat_templates,
+        models, response_templates,
     };
 }
 
@@ -171,7 +185,10 @@ pub mod diagnostic {
 pub mod doctor {
     //! What input a chat template accepts, drops and refuses.
 
-    pub use backchat_probe::doctor::{Exhibit, Fact, Options, Report, examine, explain, input_schema, summary, traps};
+    pub use backchat_probe::doctor::{
+        Agents, Exhibit, Fact, Fate, Forgery, Options, Problem, Report, Shape, examine, explain, input_schema, summary,
+        traps,
+    };
 }
 
 #[cfg(feature = "derive")]
@@ -179,8 +196,8 @@ pub mod grammar {
     //! Grammars of a model's valid outputs for one request, in the formats of engines.
 
     pub use backchat_grammar::{
-        Builder, Choice, Effect, Fed, Grammar, Matcher, Note, Presence, Reasoning, Request, SpecialToken, Trigger,
-        assume, build, render_prompt,
+        Builder, Choice, Effect, Fed, Format, Grammar, Matcher, Note, Presence, Reasoning, Request, SpecialToken,
+        Trigger, assume, build, render_prompt,
     };
 }
 
@@ -203,8 +220,8 @@ pub mod parser {
     //! The streaming parser: text or token ids in, events out.
 
     pub use backchat_parser::parser::{
-        Capture, ChunkText, ClosersInStrings, Event, EventRef, Events, Finished, Held, IdSpans, Malformed, Mode,
-        Options, ParseError, ParseErrorKind, Parser, Pending, Policies, Policy, Problem, ProblemKind, Reasoning,
+        Capture, Captures, ChunkText, ClosersInStrings, Event, EventRef, Events, Finished, Held, IdSpans, Malformed,
+        Mode, Options, ParseError, ParseErrorKind, Parser, Pending, Policies, Policy, Problem, ProblemKind, Reasoning,
         RecoveryPolicy, Span, TokenTemplate, TokenTemplateError, Tools, ToolsError, UnknownPolicy, parse,
     };
 }
@@ -214,16 +231,6 @@ pub mod repair {
     //! Proved repairs of a response template.
 
     pub use backchat_workbench::repair::{Repair, repairs};
-}
-
-#[cfg(feature = "workbench")]
-pub mod replay {
-    //! A recorded parse that can be stepped through, forward and back.
-
-    pub use backchat_workbench::replay::{
-        CompactValue, CutSearch, CutSearchResult, Difference, Growing, Held, Kind, Moment, Outcome, Pending, Recording,
-        Recovery, Region, Run, Seen, Segment, Stop, StopError, TooLarge, first_difference, quoted,
-    };
 }
 
 #[cfg(feature = "workbench")]
@@ -237,15 +244,6 @@ pub mod schema {
 
         pub use backchat_legacy::schema::source::{OpenedSchema, Source, open};
     }
-}
-
-#[cfg(feature = "workbench")]
-pub mod targets {
-    //! The programs that read response templates, and what each refuses.
-
-    pub use backchat_derive::targets::{
-        CONTENT, Caution, ENGINES, Engine, Limits, Reader, Reason, Refusal, Role, TARGETS, THINKING, TOOL_CALLS, Target,
-    };
 }
 
 pub mod template {

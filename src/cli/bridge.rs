@@ -1,6 +1,5 @@
 //! `bridge`: sampled ids and new messages in, the ids to append out; exits with 1 if they are refused.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -111,9 +110,7 @@ impl Bridging {
             stop_ids: &self.stop_ids,
             refuses_edits: self.exact,
         });
-        let mut out = io::stdout().lock();
-        writeln!(out, "{}", Value::Object(answers::bridge(&answer)))?;
-        out.flush()?;
+        super::print_json(&format!("{}\n", Value::Object(answers::bridge(&answer))))?;
         if let Err(refused) = &answer {
             tell!(global, "refused: {}", escape(&refused.to_string()));
         }

@@ -1,8 +1,5 @@
 //! Options that all commands on chat templates share: clock, variables, formats; and how messages name a template.
 
-use std::time::Duration;
-
-use super::durations::seconds_above_zero;
 use super::{Failure, Global};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self, Source};
@@ -73,35 +70,52 @@ impl Selected {
     }
 }
 
-/// The time limit for all renders of one template.
-#[derive(Clone, Debug, clap::Args)]
+/// The work that the examination of one template may do.
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Budget {
-    /// Spend at most this much processor time on the renders of a template
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds_above_zero)]
-    budget: Duration,
+    /// Allow this many times the usual work for examining a template
+    #[arg(long, value_name = "TIMES", default_value = "1", value_parser = times)]
+    budget: f64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { budget: 1.0 }
+    }
 }
 
 impl Budget {
-    /// An unoptimized build is many times slower.
-    const SCALE: u32 = if cfg!(debug_assertions) { 20 } else { 1 };
-
-    /// Bounds the renders of this thread from now on.
-    pub fn begin(&self) {
-        backchat_chat::set_budget(self.budget.saturating_mul(Self::SCALE));
+    /// As the library takes it.
+    pub fn work(self) -> backchat_chat::Budget {
+        backchat_chat::Budget::times(self.budget)
     }
 
-    /// Notes that the budget was too small for all renders.
-    pub fn report(&self, name: &str, global: &Global) {
-        if backchat_chat::is_budget_spent() {
-            let seconds = self.budget.as_secs_f64();
-            tell!(
-                global,
-                "note: {}: its renders took all of {seconds} s, so the answer may be incomplete; \
-                 allow more with `--budget SECONDS`",
-                escape(name)
-            );
-        }
+    /// Examines a template.
+    pub fn examine<T>(self, work: impl FnOnce() -> T) -> T {
+        backchat_chat::examine(self.work(), work)
     }
+
+    /// Repairs a template, which takes several times the work of an examination, with a note if that ends early.
+    pub fn repair_and_note<T>(self, name: &str, global: &Global, work: impl FnOnce() -> T) -> T {
+        Self { budget: self.budget * backchat_probe::mending::WORK }.examine_and_note(name, global, work)
+    }
+
+    /// The same with a note if the examination ends early.
+    pub fn examine_and_note<T>(self, name: &str, global: &Global, work: impl FnOnce() -> T) -> T {
+        self.examine(|| {
+            let found = work();
+            if let Some(why) = backchat_chat::ended() {
+                tell!(global, "note: {}: the examination ended early: {why}; the answer is incomplete", escape(name));
+            }
+            found
+        })
+    }
+}
+
+/// A factor above zero.
+fn times(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor: &f64| *factor > 0.0);
+    factor.ok_or_else(|| "expected a number above 0".to_owned())
 }
 
 /// `NAME=VALUE`; the value is JSON, or else text.
@@ -115,7 +129,7 @@ pub fn assignment(text: &str) -> Result<(String, Value), String> {
 
 /// A time for `strftime_now`.
 pub fn time(text: &str) -> Result<String, String> {
-    backchat_chat::check_time(text).map(|()| text.to_owned())
+    backchat_chat::check_time(text).map(|()| text.to_owned()).map_err(|problem| problem.to_string())
 }
 
 /// The failure of a command on a chat template, with the source lines it refers to.

@@ -9,27 +9,46 @@ use backchat_core::json::{self, Object, Value};
 
 type Compiled = Result<Arc<ChatTemplate>, String>;
 
-/// Compiled templates, by source and by whether the one for tools was selected.
+/// How many compiled templates are kept: the rows of a log may hold a text each.
+const MOST: usize = 256;
+
+/// Compiled templates.
 #[derive(Default)]
-pub(super) struct Templates(Cache<(String, bool), Compiled>);
+pub(super) struct Templates(Cache<TemplateKey, Compiled, MOST>);
+
+/// What a compiled template was made from.
+#[derive(PartialEq, Eq, Hash)]
+enum TemplateKey {
+    Text(String),
+    /// A source, and whether its template for tools was selected.
+    Source(String, bool),
+}
 
 impl Templates {
-    /// The template that a row names, else that of the command line; of several in one source, the one called `name`,
-    /// or the one `for_tools`.
+    /// The template that a row holds or names, else that of the command line; of several in one source, the one called
+    /// `name`, or the one `for_tools`.
     pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>, for_tools: bool) -> Compiled {
+        if let Some(text) = text(row, "chat_template")? {
+            return self.0.get(TemplateKey::Text(text.to_owned()), || compile(text));
+        }
         let place = file(row, "template")?.or(otherwise);
-        let place = place.ok_or("the row has no `template`, and neither has the command line")?;
+        let place =
+            place.ok_or("the row has neither `chat_template` nor `template`, and neither has the command line")?;
         self.named(place, name, for_tools)
     }
 
     /// The template of a source; of several, the one called `name`, or the one `for_tools`.
     pub fn named(&self, place: &str, name: Option<&str>, for_tools: bool) -> Compiled {
-        self.0.get((place.to_owned(), for_tools), || {
+        self.0.get(TemplateKey::Source(place.to_owned(), for_tools), || {
             let source = source::open(place, name).map_err(|error| format!("{place}: {error}"))?;
             let source = if for_tools { source.for_tools() } else { source };
-            ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| error.to_string())
+            compile(&source.template)
         })
     }
+}
+
+fn compile(template: &str) -> Compiled {
+    ChatTemplate::compile(template).map(Arc::new).map_err(|error| error.to_string())
 }
 
 /// The string under a key of a row, if there is one.
@@ -49,14 +68,20 @@ pub(super) fn file<'r>(row: &'r Object, key: &str) -> Result<Option<&'r str>, St
     }
 }
 
-/// The variables of a row: its special tokens, its `set`, and what the command line sets.
-pub(super) fn variables(row: &Object, set: &[(String, Value)]) -> Result<Object, String> {
-    let mut variables = Object::new();
+/// The special tokens of a row.
+pub(super) fn special_tokens(row: &Object) -> Result<Object, String> {
+    let mut tokens = Object::new();
     for name in ["bos_token", "eos_token"] {
         if let Some(token) = text(row, name)? {
-            variables.insert(name, token.into());
+            tokens.insert(name, token.into());
         }
     }
+    Ok(tokens)
+}
+
+/// The variables of a row: its special tokens, its `set`, and what the command line sets.
+pub(super) fn variables(row: &Object, set: &[(String, Value)]) -> Result<Object, String> {
+    let mut variables = special_tokens(row)?;
     match row.get("set") {
         None | Some(Value::Null) => {}
         Some(Value::Object(given)) => variables.extend(given.clone()),

@@ -6,6 +6,7 @@ use backchat_chat::Rendered;
 use backchat_core::diagnostic::escape_lines;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
+use backchat_probe::chats::Author;
 
 const RESET: &str = "\u{1b}[0m";
 /// The template's own text.
@@ -23,6 +24,13 @@ fn color(role: &str) -> &'static str {
     }
 }
 
+/// The role of an author.
+fn role(author: Author, context: &Object) -> &str {
+    let Author::Message(index) = author else { return "tool" };
+    let messages = context.get("messages").and_then(Value::as_list).unwrap_or_default();
+    messages.get(index).and_then(|message| message.get("role")).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// The assistant's spans, for people.
 pub fn spans(spans: &[(usize, usize)]) -> String {
     if spans.is_empty() {
@@ -33,20 +41,19 @@ pub fn spans(spans: &[(usize, usize)]) -> String {
 
 /// The render, safe to print on a terminal: each role's text in its color, the template's dimmed, that of generation
 /// blocks underlined.
-pub fn conversation(rendered: &Rendered, context: &Object) -> String {
+pub fn conversation(rendered: &Rendered, written: &[(Range<usize>, Author)], context: &Object) -> String {
     let text = &rendered.text;
-    let words = words(text, context);
     let generated: Vec<Range<usize>> =
         rendered.assistant_spans.iter().map(|(start, end)| bytes(text, *start, *end)).collect();
     let mut cuts: Vec<usize> = vec![0, text.len()];
-    cuts.extend(words.iter().map(|(range, _)| range).chain(&generated).flat_map(|range| [range.start, range.end]));
+    cuts.extend(written.iter().map(|(range, _)| range).chain(&generated).flat_map(|range| [range.start, range.end]));
     cuts.sort_unstable();
     cuts.dedup();
     let mut out = String::new();
     for pair in cuts.windows(2) {
         let [start, end] = pair else { continue };
-        let role = words.iter().find(|(range, _)| range.contains(start)).map(|(_, role)| role.as_str());
-        out.push_str(role.map_or(TEMPLATE, color));
+        let author = written.iter().find(|(range, _)| range.contains(start)).map(|(_, author)| *author);
+        out.push_str(author.map_or(TEMPLATE, |author| color(role(author, context))));
         if generated.iter().any(|range| range.contains(start)) {
             out.push_str(GENERATED);
         }
@@ -54,24 +61,6 @@ pub fn conversation(rendered: &Rendered, context: &Object) -> String {
         out.push_str(RESET);
     }
     out
-}
-
-/// The positions of each message's own texts, in the order of the messages.
-fn words(text: &str, context: &Object) -> Vec<(Range<usize>, String)> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    let messages = context.get("messages").and_then(Value::as_list).unwrap_or_default();
-    for message in messages {
-        let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
-        for (_, value) in message.as_object().into_iter().flatten().filter(|(key, _)| *key != "role") {
-            let Some(own) = value.as_str().map(str::trim).filter(|own| !own.is_empty()) else { continue };
-            if let Some(at) = text.get(from..).and_then(|rest| rest.find(own)) {
-                found.push((from + at..from + at + own.len(), role.to_owned()));
-            }
-        }
-        from = found.iter().map(|(range, _)| range.end).max().unwrap_or(from);
-    }
-    found
 }
 
 /// The bytes of a span of code points.

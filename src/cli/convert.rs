@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use super::chat_options::OutputFormat;
 use super::{Failure, Global, chat_rows, input};
 use backchat_chat::source::{self, SourceError};
-use backchat_core::diagnostic::{Diagnostic, Place, escape, shell_word};
+use backchat_core::diagnostic::{Diagnostic, Place, escape, escape_json, shell_word};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive;
 use backchat_legacy::convert::{self, Conversion, Counterexample, Options, Status};
@@ -155,7 +155,7 @@ impl Convert {
         let mut out = io::stdout().lock();
         let code = ExitCode::from(u8::from(conversion.status != Status::Proved));
         if self.format == OutputFormat::Json {
-            writeln!(out, "{}", conversion.to_value())?;
+            writeln!(out, "{}", escape_json(&conversion.to_value().to_string()))?;
         } else if self.explain {
             out.write_all(explained(conversion).as_bytes())?;
         } else if !global.is_quiet() || conversion.status != Status::Proved {
@@ -181,7 +181,7 @@ impl Convert {
             say(&format!("Wrote {}.", escape(file)));
             say(&format!("Next: backchat lint {}", shell_word(file)));
         } else if self.format == OutputFormat::Text {
-            out.write_all(template.to_json().as_bytes())?;
+            out.write_all(escape_json(&template.to_json()).as_bytes())?;
             say("Next: write it to a file with `-o response_template.json`, or into the model's config with `--write`");
         }
         Ok(code)

@@ -55,6 +55,8 @@ impl FromStr for Target {
 
 pub struct Results<'d> {
     pub diagnostics: &'d [Diagnostic],
+    /// The same, those of one cause as one, for the formats that people read.
+    pub by_cause: Option<&'d [Diagnostic]>,
     pub sources: &'d Sources,
     /// All checked items, if items without findings are reported too.
     pub suites: Option<&'d [Suite]>,
@@ -81,8 +83,11 @@ fn default_format(is_terminal: bool) -> Format {
 
 impl Results<'_> {
     fn render(&self, format: Format, color: bool) -> String {
-        match (format, self.suites) {
-            (Format::Junit, Some(suites)) => render_junit(suites),
+        match (format, self.suites, self.by_cause) {
+            (Format::Junit, Some(suites), _) => render_junit(suites),
+            (Format::Full | Format::Concise | Format::Github, _, Some(by_cause)) => {
+                render(by_cause, format, self.sources, color)
+            }
             _ => render(self.diagnostics, format, self.sources, color),
         }
     }

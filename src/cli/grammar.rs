@@ -4,21 +4,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ArgAction::Set;
-use clap::ValueEnum;
 
-use super::chat_options::{Selected, failed, template_name};
-use super::known_values::{Names, named_in_row, one_of};
+use super::chat_options::{Budget, Selected, failed};
+use super::known_values::{Names, named_in_row, one_of, one_of_all};
 use super::{Failure, Global, chat_rows, input, special_tokens};
-use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, line_column};
 use backchat_core::json::{self, Object, Value};
 use backchat_derive::derive;
-use backchat_derive::wire::Wire;
 use backchat_grammar::{
-    Builder, Choice, Effect, Fed, Grammar, Note, Presence, Reasoning, Request, SpecialToken, answer,
+    Builder, Choice, Effect, Fed, Format, Grammar, Layout, Note, Presence, Reasoning, Request, SpecialToken,
 };
-use backchat_parser::template::Template;
 use backchat_workbench::answers::compile;
 
 /// Write the grammar of a model's valid outputs, for an engine that constrains sampling
@@ -35,6 +31,8 @@ A row is {\"id\", \"tools\"?, \"tool_choice\"?, \"parallel_tool_calls\"?, \"pref
 {\"id\", \"request\", \"prefix\"?, \"reasoning\"?} with the body of a chat completion; the answer is {\"id\",
 \"grammar\", \"lazy\", \"triggers\", \"preserved_tokens\", \"stop\", \"start\", \"reasoning\", \"notes\", …} or
 {\"id\", \"error\"}.
+
+A derivation that is not proved is a warning, because its grammar is the best that is known, and most turns follow it.
 
 Exit codes: 0 written, 1 `--strict` was violated or `--check` rejected the text, 2 could not run.")]
 pub struct Grammars {
@@ -59,13 +57,13 @@ pub struct Grammars {
     prefix: Option<String>,
     /// Select whether the model writes reasoning first (`auto` if the prompt allows it), or, with `outside`, start the
     /// grammar after the reasoning, for an engine that applies it only from there
-    #[arg(long, value_parser = one_of(REASONING))]
+    #[arg(long, value_parser = one_of_all(&Reasoning::ALL, Reasoning::name))]
     reasoning: Option<Reasoning>,
     /// Select whether the model writes content beside calls
-    #[arg(long, default_value = "auto", value_parser = one_of(PRESENCE))]
+    #[arg(long, default_value = "auto", value_parser = one_of_all(&Presence::ALL, Presence::name))]
     content: Presence,
-    /// Select the engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json)
-    #[arg(long, value_enum, default_value_t = Format::Gbnf)]
+    #[arg(long, default_value = "gbnf", value_parser = one_of_all(&Format::ALL, Format::name))]
+    #[arg(help = format!("Select the engine: {}", backchat_grammar::engines()))]
     format: Format,
     /// Select the formats of a structural tag: xgrammar's own where they are equivalent, or one `grammar` format
     #[arg(long = "tags", value_name = "HOW", value_parser = one_of(TAGS), default_value = "native", action = Set)]
@@ -90,7 +88,7 @@ pub struct Grammars {
     /// tokenizer_config.json, a comma-separated list, or `none`; the default is what the model folder lists
     #[arg(long, value_name = "FILE|LIST|none")]
     special_tokens: Option<String>,
-    /// Fail if a keyword of a schema cannot be enforced
+    /// Fail if a keyword of a schema cannot be enforced, or if the model's derivation is not proved
     #[arg(long)]
     strict: bool,
     /// Print the whole result as JSON instead of the grammar alone
@@ -106,28 +104,9 @@ pub struct Grammars {
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     #[command(flatten)]
+    budget: Budget,
+    #[command(flatten)]
     selected: Selected,
-}
-
-const PRESENCE: &Names<Presence> =
-    &[("auto", Presence::Auto, ""), ("always", Presence::Always, ""), ("never", Presence::Never, "")];
-
-/// Whether the model reasons, and whether the grammar applies only after the reasoning.
-const REASONING: &Names<Reasoning> = &[
-    ("auto", Reasoning::Auto, ""),
-    ("always", Reasoning::Always, ""),
-    ("never", Reasoning::Never, ""),
-    ("outside", Reasoning::Outside, ""),
-];
-
-/// How the grammar is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Gbnf,
-    Ebnf,
-    Lark,
-    StructuralTag,
-    Json,
 }
 
 const TAGS: &Names<bool> = &[("native", true, ""), ("grammar", false, "")];
@@ -138,6 +117,8 @@ const SPACES: &Names<bool> = &[("wire", true, ""), ("flexible", false, "")];
 /// The input shared by all requests.
 struct Model {
     builder: Builder,
+    /// What is known to be wrong or lost if the derivation of the model is not proved.
+    doubts: Vec<String>,
     special: Vec<SpecialToken>,
     /// The renderer of the requests' prompts, if there is a chat template.
     prompts: Option<Prompts>,
@@ -153,9 +134,13 @@ struct Prompts {
 impl Grammars {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         let model = self.model()?;
+        if !global.is_quiet() {
+            super::warn_of(&model.doubts);
+        }
+        let is_doubtful = self.strict && !model.doubts.is_empty();
         if let Some(file) = &self.jsonl {
             chat_rows::answer(file, global, |row| self.answer(&model, row))?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(ExitCode::from(u8::from(is_doubtful)));
         }
         let body = self.request.as_deref().map(input::json).transpose()?;
         let tools = self.tools.as_deref().map(input::tools).transpose()?;
@@ -180,7 +165,8 @@ impl Grammars {
         if !global.is_quiet() {
             grammar.notes().iter().for_each(|note| super::say!("{}", note_line(note)));
         }
-        let is_violated = self.strict && grammar.notes().iter().any(|note| note.effect == Effect::Looser);
+        let is_violated =
+            is_doubtful || self.strict && grammar.notes().iter().any(|note| note.effect == Effect::Looser);
         if let Some(file) = &self.check {
             return check(&grammar, &input::text(file)?);
         }
@@ -250,8 +236,8 @@ impl Grammars {
         Ok((request, rendered))
     }
 
-    /// Finds the wire and the response template: the source's own, or else a derived one. For a response template
-    /// alone, the wire is assumed.
+    /// Opens the model with the source's own response template, if it has one. For a response template alone, the wire is
+    /// assumed.
     fn model(&self) -> Result<Model, Failure> {
         // Standard input cannot be read twice.
         let carried = match self.source.as_str() {
@@ -259,86 +245,55 @@ impl Grammars {
             name => input::template(name).ok().map(|opened| opened.loaded.template),
         };
         let source = match (self.selected.open(&self.source), &carried) {
-            (Ok(source), _) => source,
+            (Ok(source), _) => source.with_tokens_beside(),
             (Err(_), Some(template)) => {
                 let wire = backchat_grammar::assume(template)
                     .map_err(|diagnostic| diagnostic.at(Place::file(self.source.clone())))?;
                 let builder = Builder::new(template.clone(), wire);
-                return Ok(Model { builder, special: self.special()?, prompts: None });
+                return Ok(Model { builder, doubts: Vec::new(), special: self.special()?, prompts: None });
             }
             (Err(error), None) => return Err(error),
         };
         let variables = self.selected.given.variables(&source);
-        let (template, wire) = match carried {
-            Some(template) => (template, self.found(&source, &variables)?),
-            None => self.derived(&source, &variables)?,
-        };
+        let options =
+            derive::Options::for_source(&source).variables(variables.clone()).now(self.selected.given.clock());
+        let open = || derive::Model::open(&source.template, carried, &options);
+        let opened = self.budget.examine(open).map_err(|diagnostics| failed(diagnostics, &source))?;
         let prompts = Prompts {
             template: compile(&source)?,
             variables,
             options: RenderOptions::default().now(self.selected.given.clock()),
         };
-        Ok(Model { builder: Builder::new(template, wire), special: self.special()?, prompts: Some(prompts) })
+        let doubts = opened.doubts();
+        let builder = Builder::new(opened.template, opened.wire);
+        Ok(Model { builder, doubts, special: self.special()?, prompts: Some(prompts) })
     }
 
-    /// The wire of a chat template, for an existing response template.
-    fn found(&self, source: &Source, variables: &Object) -> Result<Wire, Failure> {
-        let chat = compile(source)?;
-        let wire = Wire::find(&chat, variables, self.selected.given.clock());
-        wire.ok_or_else(|| {
-            let message = "the renders of this chat template do not show how a turn is written";
-            Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(source))).into()
-        })
-    }
-
-    /// The response template of a chat template, and the wire that it was derived from.
-    fn derived(&self, source: &Source, variables: &Object) -> Result<(Template, Wire), Failure> {
-        let options = derive::Options::for_source(source).variables(variables.clone()).now(self.selected.given.clock());
-        let (draft, wire) = derive::draft_with_wire(&source.template, &options)
-            .map_err(|diagnostic| failed(vec![diagnostic], source))?;
-        let loaded = Template::from_value(&draft).map_err(|error| failed(error.diagnostics, source))?;
-        Ok((loaded.template, wire))
-    }
-
-    /// The markers that are single tokens. Only one format names them, and a tokenizer's file may be large.
+    /// The markers that are single tokens. Not every format names them, and a tokenizer's file may be large.
     fn special(&self) -> Result<Vec<SpecialToken>, Failure> {
-        match self.format {
-            Format::Lark => special_tokens::read(self.special_tokens.as_deref(), &self.source),
-            _ => Ok(Vec::new()),
+        match backchat_grammar::names_special_tokens(self.format) {
+            true => special_tokens::read(self.special_tokens.as_deref(), &self.source),
+            false => Ok(Vec::new()),
         }
     }
 
     fn result(&self, grammar: &Grammar, rendered: Option<String>) -> Object {
-        let Value::Object(mut result) = self.written(grammar) else { return Object::new() };
+        let layout = Layout { is_full: self.full, is_text: !self.has_native_tags };
+        let result = backchat_grammar::result(grammar, self.format, layout);
+        let Value::Object(mut result) = result else { return Object::new() };
         if let Some(prompt) = rendered {
             result.insert("prompt", prompt.into());
         }
         result
     }
 
-    fn written(&self, grammar: &Grammar) -> Value {
-        let lazy = match self.format {
-            Format::Gbnf if !self.full => grammar.to_lazy_gbnf(),
-            _ => None,
-        };
-        if let Some((text, triggers)) = lazy {
-            return answer(grammar, "gbnf", text.into(), Some(triggers));
-        }
-        let (name, written) = match self.format {
-            Format::Gbnf => ("gbnf", grammar.to_gbnf().into()),
-            Format::Ebnf => ("ebnf", grammar.to_ebnf().into()),
-            Format::Lark => ("lark", grammar.to_lark().into()),
-            Format::StructuralTag if self.has_native_tags => ("structural-tag", grammar.to_structural_tag()),
-            Format::StructuralTag => ("structural-tag", grammar.to_grammar_tag()),
-            Format::Json => ("json", grammar.to_json()),
-        };
-        answer(grammar, name, written, None)
-    }
-
     fn answer(&self, model: &Model, row: &Object) -> Result<Object, String> {
         let joined = |problems: Vec<Diagnostic>| problems.iter().map(in_a_line).collect::<Vec<_>>().join("; ");
         let reasoning = match row.get("reasoning").filter(|reasoning| !reasoning.is_null()) {
-            Some(name) => Some(named_in_row(REASONING, "reasoning", name)?),
+            Some(name) => {
+                let names = Reasoning::ALL.map(|value| (value.name(), value, ""));
+                Some(named_in_row(&names, "reasoning", name)?)
+            }
             None => self.reasoning,
         };
         let prefix = chat_rows::text(row, "prefix")?;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use super::chat_options::Budget;
 use super::{Failure, Global, input, signals};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
@@ -12,7 +13,8 @@ use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, Status};
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{Opened, SourceErrorKind, write_into};
-use backchat_workbench::answers::samples;
+use backchat_probe::doctor;
+use backchat_workbench::answers::{NOW, samples};
 use backchat_workbench::check::{self, Chat, Names};
 use backchat_workbench::suite::{self, Home};
 
@@ -36,6 +38,8 @@ pub struct Init {
     /// Add recorded outputs of the model as cases
     #[arg(long, value_name = "FILE")]
     samples: Option<String>,
+    #[command(flatten)]
+    budget: Budget,
 }
 
 /// Finished steps, and steps left to do.
@@ -52,7 +56,7 @@ impl Init {
         let home = Home::choose(&self.model, self.folder.as_deref());
         let mut log = Log::default();
         let source = self.open(&home)?;
-        let options = Options::for_source(&source).samples(given);
+        let options = Options::for_source(&source).samples(given).budget(self.budget.work());
         // Nothing is written until the draft exists.
         let template = match template_in(&home.folder)? {
             Some(opened) => {
@@ -68,7 +72,7 @@ impl Init {
             }
         };
         fixtures(&home, &source, &template, &options, &mut log)?;
-        repository(&home, &mut log)?;
+        repository(&home, &source, &mut log)?;
         log.print(&home, global)?;
         Ok(ExitCode::from(u8::from(log.is_failing)))
     }
@@ -190,9 +194,13 @@ fn fixtures(
 }
 
 /// The CI configuration of the suite, at the root of its repository.
-fn repository(home: &Home, log: &mut Log) -> Result<(), Failure> {
+fn repository(home: &Home, source: &Source, log: &mut Log) -> Result<(), Failure> {
     let root = home.root();
     let config = input::path_from(&root, &home.folder.join(suite::CONFIG));
+    let chat_template = match input::path_from(&root, &home.folder) {
+        own if own.is_empty() => ".".to_owned(),
+        inside => inside,
+    };
     let attributes = root.join(suite::ATTRIBUTES);
     let known = if attributes.exists() { input::text(&attributes.display().to_string())? } else { String::new() };
     let shown = attributes.display().to_string();
@@ -203,7 +211,11 @@ fn repository(home: &Home, log: &mut Log) -> Result<(), Failure> {
         }
         None => log.note("kept", &shown, ""),
     }
-    let is_new = log.write(&root.join(suite::WORKFLOW), &suite::workflow(&config), "checks every change")?;
+    let is_new = log.write(
+        &root.join(suite::WORKFLOW),
+        &suite::workflow(&config, &chat_template, &healthy(source)),
+        "checks every change",
+    )?;
     let has_hooks = log.write(&root.join(suite::HOOKS), &suite::hooks(), "checks before each commit")?;
     if is_new || has_hooks {
         log.left.push(format!(
@@ -224,6 +236,15 @@ fn repository(home: &Home, log: &mut Log) -> Result<(), Failure> {
         log.left.push(format!("put the badge into the README: {}", suite::badge(&root)));
     }
     Ok(())
+}
+
+/// The conversations of agents that a chat template takes today, as facts to require.
+fn healthy(source: &Source) -> Vec<String> {
+    let Ok(template) = ChatTemplate::compile(&source.template) else { return Vec::new() };
+    let options = doctor::Options::default().variables(source.special_tokens.clone()).now(NOW.to_owned());
+    let agents = doctor::examine_agents(&template, &options);
+    let healthy = agents.shapes.iter().filter(|shape| !shape.fate.is_problem());
+    healthy.map(|shape| format!("agents.{}", shape.id())).collect()
 }
 
 impl Log {

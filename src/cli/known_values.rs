@@ -7,7 +7,7 @@ use backchat_core::diagnostic::closest;
 use backchat_core::json::Value;
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_parser::parser::RecoveryPolicy;
-use backchat_probe::doctor;
+use backchat_probe::doctor::{self, Problem};
 use backchat_workbench::lint::{self, RULES, Rule};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -64,6 +64,15 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(names: &'static Names<T>) -> impl
         help => PossibleValue::new(*name).help(help),
     });
     PossibleValuesParser::new(possible).try_map(|name| named(names, &name).ok_or("unknown"))
+}
+
+/// Parses the name of one of these values, which know their names.
+pub fn one_of_all<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let find = move |given: String| all.iter().copied().find(|value| name(*value) == given).ok_or("unknown");
+    PossibleValuesParser::new(all.iter().map(|value| name(*value))).try_map(find)
 }
 
 /// Parses the name of a target.
@@ -131,13 +140,46 @@ pub fn recover() -> NamedValueParser<String> {
     known(owned, policies)
 }
 
+/// The problems that one name means.
+#[derive(Clone, Debug)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// What trainers need: every problem that is repaired by name only.
+    const TRAINING: [Problem; 3] = [Problem::Prefix, Problem::GenerationPrompt, Problem::Stop];
+
+    pub fn is_for_training(&self) -> bool {
+        self.0 == Self::TRAINING
+    }
+}
+
+/// Parses the name of a problem that `fix` repairs, or of several.
+pub fn problems() -> NamedValueParser<Problems> {
+    known(problems_named, || {
+        let named = Problem::ALL.iter().map(|problem| PossibleValue::new(problem.id()).help(problem.words()));
+        named.chain([PossibleValue::new("training").help("prefix, generation_prompt and stop")]).collect()
+    })
+}
+
+fn problems_named(name: &str) -> Result<Problems, String> {
+    if name == "training" {
+        return Ok(Problems(Problems::TRAINING.to_vec()));
+    }
+    Problem::named(name).map(|problem| Problems(vec![problem])).ok_or_else(|| {
+        let names = || Problem::ALL.iter().map(|problem| problem.id());
+        let help = closest(name, names()).map(|name| format!("did you mean `{name}`?"));
+        help.unwrap_or_else(|| format!("choose one of {}", names().collect::<Vec<_>>().join(", ")))
+    })
+}
+
 /// Parses the name of a fact that `doctor` finds.
 pub fn fact() -> NamedValueParser<String> {
     known(owned, || {
         // Every template has every fact.
         let Ok(template) = ChatTemplate::compile("{{ messages }}") else { return Vec::new() };
         let report = doctor::examine(&template, &doctor::Options::default());
-        report.facts.iter().map(|fact| PossibleValue::new(fact.name).help(doctor::words(fact.name))).collect()
+        let facts = report.facts.iter().map(|fact| PossibleValue::new(fact.name).help(doctor::words(fact.name)));
+        facts.chain(doctor::agent_facts().into_iter().map(PossibleValue::new)).collect()
     })
 }
 

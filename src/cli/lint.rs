@@ -10,10 +10,11 @@ use super::chat_options::{Budget, template_name};
 use super::diagnostic_outputs::{Outputs, Results};
 use super::known_values::{self, rule_named};
 use super::lint_config::Config;
-use super::{Failure, Global, input};
+use super::{Failure, Global, folders, input, template_file};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
-use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources, counted};
+use backchat_core::diagnostic::{Diagnostic, Severity, Sources, counted};
+use backchat_core::json::{self, Value};
 use backchat_derive::targets::Target;
 use backchat_legacy::schema;
 use backchat_parser::template::source::{self, Opened, SourceError};
@@ -28,6 +29,7 @@ use backchat_workbench::lint::{self, RULES, Rule};
   backchat lint --target vllm tokenizer_config.json
   backchat lint --fix templates/*.json
   backchat lint chat_template.jinja
+  backchat lint templates
   backchat lint --fix --target portable response_template.json --chat-template chat_template.jinja
   backchat lint --explain RT001
 
@@ -44,13 +46,15 @@ Exit codes: 0 at most notes, 1 a warning or an error, 2 a template does not load
 could not run.")]
 pub struct Lint {
     /// Response templates, response schemas and chat templates: JSON files, .jinja files, tokenizer_config.json, model
-    /// folders, .gguf files, ORG/NAME in the Hugging Face cache, or `-`. If a source contains both, both are linted
-    #[arg(required_unless_present = "explain")]
+    /// folders, .gguf files, ORG/NAME in the Hugging Face cache, `-`, or a folder of such files. If a source contains both,
+    /// both are linted
+    #[arg(required_unless_present_any = ["explain", "chat_template"])]
     templates: Vec<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_values::target(), hide_possible_values = true, help = target_help())]
     target: Vec<&'static Target>,
-    /// Prove a rewrite for the targets with this chat template; the default is the one in the linted file
-    #[arg(long, value_name = "SOURCE", requires = "target")]
+    /// Also lint this chat template, and prove rewrites for the targets with it; the default for the proof is the one in the
+    /// linted file
+    #[arg(long, value_name = "SOURCE")]
     chat_template: Option<String>,
     /// Report markers for which this tokenizer.json, or the one in a model folder, has no token
     #[arg(long, value_name = "FILE")]
@@ -102,7 +106,15 @@ impl Lint {
         let mut all: Vec<Diagnostic> = Vec::new();
         let mut sources = Sources::none();
         let mut unusable = false;
-        for name in &self.templates {
+        let names = self.names()?;
+        let beside =
+            chat_template.as_ref().filter(|_| !names.iter().any(|name| self.chat_template.as_ref() == Some(name)));
+        if let Some(source) = beside {
+            let (found, texts) = self.lint_chat_template(&source.clone().for_tools(), &config, global)?;
+            all.extend(found);
+            sources.extend(texts);
+        }
+        for name in &names {
             let chat = answers::chat_template(name)?;
             if let Some(source) = &chat {
                 let (found, texts) = self.lint_chat_template(source, &config, global)?;
@@ -129,18 +141,33 @@ impl Lint {
             }
         }
         if !self.diff {
-            self.outputs.write(&Results { diagnostics: &all, sources: &sources, suites: None }, global)?;
+            self.outputs
+                .write(&Results { diagnostics: &all, by_cause: None, sources: &sources, suites: None }, global)?;
         }
-        tell!(global, "{}", summary(&all, self.templates.len()));
+        tell!(global, "{}", summary(&all, names.len() + usize::from(beside.is_some())));
         let bad = all.iter().any(|found| found.severity > Severity::Note);
         Ok(ExitCode::from(if unusable { 2 } else { u8::from(bad) }))
     }
 
+    /// The sources to lint, with the templates in each folder that is not a model's.
+    fn names(&self) -> Result<Vec<String>, Failure> {
+        let given = if self.templates.is_empty() { self.chat_template.as_slice() } else { self.templates.as_slice() };
+        let mut names = Vec::new();
+        for name in given {
+            if folders::is_collection(Path::new(name)) {
+                let inside = folders::templates_in(name, is_response_template)?;
+                names.extend(inside.into_iter().map(|file| file.to_string_lossy().into_owned()));
+            } else {
+                names.push(name.clone());
+            }
+        }
+        Ok(names)
+    }
+
     fn open(&self, name: &str, has_chat_template: bool) -> Result<Option<schema::source::Source>, SourceError> {
-        if self.fix && !self.diff && input::is_cached(name) {
-            let problem = Diagnostic::error("cache-is-not-written", "the Hugging Face cache is read-only");
-            let problem = problem.at(Place::file(name)).help("see the changes with `--diff`, and fix your own copy");
-            return Err(SourceError::new(vec![problem], Sources::none()));
+        if self.fix && !self.diff && name != "-" {
+            template_file::may_change(name, "see the changes with `--diff`, and fix your own copy")
+                .map_err(|problem| SourceError::new(vec![problem], Sources::none()))?;
         }
         answers::response(name, has_chat_template)
     }
@@ -152,10 +179,8 @@ impl Lint {
         config: &Config,
         global: &Global,
     ) -> Result<(Vec<Diagnostic>, Sources), Failure> {
-        self.budget.begin();
-        let found = answers::lint_chat_template(source)?;
         let file = template_name(source);
-        self.budget.report(&file, global);
+        let found = self.budget.examine_and_note(&file, global, || answers::lint_chat_template(source))?;
         let found = found.into_iter().filter_map(|finding| self.level(finding, &file, config)).collect();
         Ok((found, Sources::none().with(file, ChatTemplate::normalize(&source.template))))
     }
@@ -193,8 +218,7 @@ impl Lint {
             super::print(&shown)?;
         } else if text != before {
             if now.file == "<stdin>" {
-                let problem = Diagnostic::error("no-file", "standard input cannot be changed");
-                return Err(problem.help("pass a file, or use `--diff`").into());
+                template_file::may_change("-", "pass a file, or use `--diff`")?;
             }
             super::signals::write(Path::new(&now.file), text)?;
         }
@@ -218,6 +242,17 @@ impl Lint {
         finding.severity = level?;
         Some(finding)
     }
+}
+
+/// Whether a file in a folder is a response template. A folder may hold other JSON, such as a vocabulary with the word
+/// `fields`; a file that is not JSON is reported if it could be a template.
+fn is_response_template(file: &Path) -> bool {
+    if file.extension().is_none_or(|end| end != "json") {
+        return false;
+    }
+    let Ok(text) = std::fs::read_to_string(file) else { return false };
+    let holds_template = |value: Value| value.get("fields").is_some() || value.get(source::KEY).is_some();
+    text.contains("\"fields\"") && json::read(&text).map_or(true, holds_template)
 }
 
 fn target_help() -> String {

@@ -34,21 +34,28 @@ mod completions;
 mod convert;
 mod derive;
 mod diagnostic_outputs;
+mod diff;
 mod doctor;
 mod durations;
 mod failure;
 mod fix;
+mod folders;
 mod grammar;
+mod help;
 mod init;
 mod known_values;
 mod lint;
 mod lint_config;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod man;
+mod on_all_cores;
 mod origins;
 mod parse;
 mod progress;
 mod prove;
 mod render;
+mod rendered_ids;
 #[cfg(feature = "tui")]
 mod replay;
 mod report;
@@ -59,6 +66,7 @@ mod schema;
 mod serve;
 mod signals;
 mod special_tokens;
+mod template_file;
 mod token_ids;
 mod unrender;
 
@@ -68,11 +76,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub use failure::Failure;
+use help::definition;
 
-use backchat_core::diagnostic::{escape, escape_lines};
+use backchat_core::diagnostic::{escape, escape_json, escape_lines};
 use backchat_workbench::input;
 
 /// The workbench for response templates.
@@ -126,11 +135,14 @@ commands! {
     Audit(audit::Audit),
     Derive(derive::Derive),
     Convert(convert::Convert),
+    Diff(Box<diff::Diff>),
     Doctor(doctor::Doctor),
     Fix(fix::Fix),
     Grammar(Box<grammar::Grammars>),
     Init(init::Init),
     Lint(lint::Lint),
+    #[cfg(feature = "lsp")]
+    Lsp(lsp::Lsp),
     Parse(parse::Parse),
     Prove(prove::Prove),
     Render(render::Render),
@@ -157,13 +169,8 @@ Backchat is the workbench for response templates. The four main commands:
   backchat check FOLDER                  check templates against recorded outputs, in CI
 
 MODEL is a folder, a .jinja file, a tokenizer_config.json, a .gguf file, or ORG/NAME in the Hugging Face cache.
-`backchat --help` lists all commands; `backchat COMMAND --help` explains one.
+`backchat --help` lists all commands; `backchat COMMAND -h` explains one.
 ";
-
-/// The definition of the command line, from which help, completions and manual pages are generated.
-fn definition() -> clap::Command {
-    Cli::command()
-}
 
 fn is_without_command(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)
@@ -182,17 +189,25 @@ pub fn run_to_code(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match read(&arguments) {
         Ok(cli) => cli,
         Err(error) if is_without_command(&error) => {
             // A closed standard error is ignored.
             let _ = io::stderr().write_all(WELCOME.as_bytes());
             return ExitCode::from(2);
         }
-        Err(error) => return refuse(error, &arguments),
+        Err(error) => {
+            let Some(text) = help::of_bare_command(&error, &arguments) else { return refuse(error, &arguments) };
+            let _ = io::stderr().write_all(text.as_bytes());
+            return ExitCode::from(2);
+        }
     };
     let result = cli.command.run(&cli.global);
     result.unwrap_or_else(|failure| failure.report(&cli.global))
+}
+
+fn read<T: Into<OsString> + Clone>(arguments: &[T]) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&definition().try_get_matches_from(arguments.iter().cloned())?)
 }
 
 /// Prints the error about the arguments, or the requested help; returns the exit code.
@@ -201,7 +216,7 @@ fn refuse(error: clap::Error, arguments: &[OsString]) -> ExitCode {
     let given: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let shown: Vec<_> = given.iter().map(|argument| escape(argument).into_owned()).collect();
     let uses_stderr = error.use_stderr();
-    let _ = match Cli::try_parse_from(&shown) {
+    let _ = match read(&shown) {
         Err(safe) if shown != given => nearest_first(safe).print(),
         _ if shown != given => io::stderr().write_all(escape_lines(&error.render().to_string()).as_bytes()),
         _ => nearest_first(error).print(),
@@ -225,10 +240,24 @@ fn note(message: &str) {
     say!("note: {message}");
 }
 
+/// Warns of a model whose derivation is not proved, with what is lost or not read.
+fn warn_of(doubts: &[String]) {
+    for (at, doubt) in doubts.iter().enumerate() {
+        say!("{}{}", if at == 0 { "warning: " } else { "  " }, escape(doubt));
+    }
+}
+
 /// Prints untrusted text as the result: byte for byte into a file or a pipe, escaped on a terminal.
 fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(Global::printable(text, &out).as_bytes())?;
+    out.flush()
+}
+
+/// Prints JSON as the result: what affects a terminal is an escape in it, and the value is the same.
+fn print_json(json: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(escape_json(json).as_bytes())?;
     out.flush()
 }
 

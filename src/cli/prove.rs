@@ -1,27 +1,32 @@
 //! `backchat prove`: proves any response template against its chat template.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::chat_options::{OutputFormat, Selected, failed};
+use super::chat_options::{Budget, OutputFormat, Selected, failed};
 use super::derive::exit_code;
 use super::report::Page;
-use super::{Failure, Global, input};
+use super::{Failure, Global, input, template_file};
 use backchat_core::diagnostic::{escape, shortened};
 use backchat_core::json::Value;
-use backchat_derive::derive::{self, Options, Proven, Status};
-use backchat_workbench::answers::samples;
+use backchat_derive::derive::{self, Fate, Options, Proven, Status};
+use backchat_parser::template::source::{self, Opened};
+use backchat_workbench::answers::{self, samples};
+use backchat_workbench::repair::{self, Plan};
 use backchat_workbench::report;
+
+/// How much of an example is shown, in characters.
+const EXCERPT: usize = 400;
 
 /// Prove a response template against its chat template
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat prove response_template.json --chat-template chat_template.jinja
   backchat prove models/mine --chat-template models/mine --samples outputs.jsonl
+  backchat prove response_template.json --chat-template chat_template.jinja --fix
 
 `prove` renders conversations with the chat template and parses the model's turn of each.
 It lists failures once per cause, with the boundary that is wrong, the smallest example, and
-what to change.
+the repair: a change that was proved, with how many conversations it fixes and breaks.
 
 Exit codes: 0 proved, 1 not proved, 2 could not run.")]
 pub struct Prove {
@@ -38,6 +43,9 @@ pub struct Prove {
     /// Also cut every conversation at every character and parse it with the recovery policies; slow
     #[arg(long)]
     thorough: bool,
+    /// Write the repairs into the file of the response template, and show them as a diff
+    #[arg(long)]
+    fix: bool,
     /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
@@ -47,15 +55,28 @@ pub struct Prove {
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
     #[command(flatten)]
+    budget: Budget,
+    #[command(flatten)]
     page: Page,
+}
+
+/// A response template, its proof, and the repairs that it needs.
+struct Examined {
+    opened: Opened,
+    proven: Proven,
+    plan: Option<Plan>,
+    /// The failures that no repair fixes.
+    rest: Vec<derive::Failure>,
 }
 
 impl Prove {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         let inputs = [Some(self.template.as_str()), Some(&self.chat_template), self.samples.as_deref()];
         input::stdin_once(inputs, "pass a file for all inputs but one")?;
+        if self.fix {
+            template_file::may_change(&self.template, "save the template, and name its file")?;
+        }
         let opened = input::template(&self.template)?;
-        let template = opened.loaded.template;
         let source = self.selected.open(&self.chat_template)?.with_tokens_beside();
         let options = Options::for_source(&source)
             .variables(self.selected.given.variables(&source))
@@ -63,56 +84,105 @@ impl Prove {
             .reasoning_field(self.reasoning_field.clone())
             .thorough(self.thorough)
             .samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default());
-        let proven = derive::prove(&source.template, &template, &options);
+        let examine = || Examined::new(opened, &source.template, &options);
+        let mut examined = self.budget.examine(examine);
+        let repair = || examined.repair(&source.template, &options, global);
+        let applied = if self.fix { self.budget.examine(repair)? } else { None };
+        let Examined { opened, proven, plan, .. } = &examined;
         let playground = self.page.playground(None)?;
-        let page = || report::proof(&opened.file, &source.template, &proven, &template, &options, playground.as_ref());
+        let page = || {
+            let template = &opened.loaded.template;
+            let page = report::ProofPage { file: &opened.file, chat_template: &source.template, proven, template };
+            report::proof(&page, plan.as_ref(), &options, playground.as_ref())
+        };
         self.page.write(global, page)?;
         match self.format {
             OutputFormat::Json => {
-                let mut out = io::stdout().lock();
-                writeln!(out, "{}", proven.to_value())?;
-                out.flush()?;
+                let mut report = answers::proof(proven, plan.as_ref());
+                if let (Value::Object(report), true) = (&mut report, self.fix) {
+                    let steps = applied.iter().flat_map(|plan| &plan.steps);
+                    report.insert("applied", Value::List(steps.map(|step| step.repair.to_value()).collect()));
+                }
+                super::print_json(&format!("{report}\n"))?;
             }
-            OutputFormat::Text if proven.status == Status::Failed => return Err(failed(proven.diagnostics, &source)),
-            OutputFormat::Text => print(&proven, global)?,
+            OutputFormat::Text if proven.status == Status::Failed => {
+                return Err(failed(proven.diagnostics.clone(), &source));
+            }
+            OutputFormat::Text => super::print(&examined.text(global, self.fix))?,
         }
         Ok(ExitCode::from(exit_code(proven.status)))
     }
 }
 
-/// The verdict goes to stdout: it is the result.
-fn print(proven: &Proven, global: &Global) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", escape(&proven.headline()))?;
-    if proven.verdict.recut > 0 && !global.is_quiet() {
-        writeln!(
-            out,
-            "  {} turns were cut before the end of the prompt, since their render does not extend it",
-            proven.verdict.recut
-        )?;
+impl Examined {
+    fn new(opened: Opened, chat_template: &str, options: &Options) -> Self {
+        let proven = derive::prove(chat_template, &opened.loaded.template, options);
+        let text = opened.sources.text(Some(&opened.file)).unwrap_or_default();
+        let plan = match proven.verdict.failures.is_empty() {
+            true => None,
+            false => repair::plan(chat_template, &opened.file, text, options),
+        };
+        let repaired = plan.as_ref().and_then(|plan| source::from_text(opened.file.clone(), plan.text.clone()).ok());
+        let rest = match repaired {
+            Some(repaired) => derive::prove(chat_template, &repaired.loaded.template, options).verdict.failures,
+            None => proven.verdict.failures.clone(),
+        };
+        Self { opened, proven, plan, rest }
     }
-    if let Some(samples) = proven.samples_line() {
-        writeln!(out, "  {}", escape(&samples))?;
+
+    /// Writes the repairs into the template's file, and examines it again; returns them.
+    fn repair(&mut self, chat_template: &str, options: &Options, global: &Global) -> Result<Option<Plan>, Failure> {
+        let Some(plan) = self.plan.take() else { return Ok(None) };
+        let messages: Vec<String> = plan.steps.iter().map(|step| step.repair.describe()).collect();
+        template_file::write(&self.opened.file, &plan.before, &plan.text, &messages.join("; "), global)?;
+        let opened = source::from_text(self.opened.file.clone(), plan.text.clone())?;
+        *self = Self::new(opened, chat_template, options);
+        Ok(Some(plan))
     }
-    if let Some(policies) = proven.verdict.policies.describe() {
-        writeln!(out, "  {}", escape(&policies))?;
-    }
-    for failure in &proven.verdict.failures {
-        writeln!(out, "\nfailed: {}", escape(&failure.describe()))?;
-        writeln!(out, "  text      {}", escape(&shortened(&format!("{:?}", failure.text), 400)))?;
-        writeln!(out, "  expected  {}", escape(&shortened(&failure.expected.to_string(), 400)))?;
-        writeln!(out, "  got       {}", escape(&shortened(&failure.got.to_string(), 400)))?;
-        if !failure.setting.is_empty() {
-            writeln!(out, "  with      {}", escape(&Value::Object(failure.setting.clone()).to_string()))?;
+
+    /// The verdict, and what fails: once for each cause, with its repair.
+    fn text(&self, global: &Global, is_fixed: bool) -> String {
+        let Self { proven, plan, rest, .. } = self;
+        let mut out = format!("{}\n", escape(&proven.headline()));
+        let mut line = |text: &str| out.push_str(&format!("  {}\n", escape(text)));
+        if proven.verdict.recut > 0 && !global.is_quiet() {
+            line(&format!(
+                "{} turns were cut before the end of the prompt, since their render does not extend it",
+                proven.verdict.recut
+            ));
         }
-        if let Some(hint) = failure.hint() {
-            writeln!(out, "  to fix    {}", escape(&hint))?;
+        proven.samples_line().iter().chain(&proven.verdict.policies.describe()).for_each(|text| line(text));
+        let how = if is_fixed { "" } else { "; `--fix` writes it" };
+        for step in plan.iter().flat_map(|plan| &plan.steps) {
+            if let Fate::Failed(failure) = &step.example.fate {
+                let mut failure = failure.clone();
+                failure.count = step.repair.fixes;
+                out.push_str(&example(&failure, Some(format!("{}{how}", step.repair.describe()))));
+            }
         }
+        rest.iter().for_each(|failure| out.push_str(&example(failure, failure.hint())));
+        for diagnostic in proven.diagnostics.iter().filter(|diagnostic| diagnostic.id != "derive-unproved") {
+            let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+            let (severity, message) = (diagnostic.severity.name(), escape(&diagnostic.message));
+            out.push_str(&format!("{severity}: {message}{}\n", escape(&help)));
+        }
+        out
     }
-    for diagnostic in proven.diagnostics.iter().filter(|diagnostic| diagnostic.id != "derive-unproved") {
-        let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-        writeln!(out, "{}: {}{}", diagnostic.severity.name(), escape(&diagnostic.message), escape(&help))?;
+}
+
+/// A failure with its smallest conversation, and what to do about it.
+fn example(failure: &derive::Failure, to_fix: Option<String>) -> String {
+    let setting = Value::Object(failure.setting.clone()).to_string();
+    let lines = [
+        ("text", Some(shortened(&format!("{:?}", failure.text), EXCERPT).into_owned())),
+        ("expected", Some(shortened(&failure.expected.to_string(), EXCERPT).into_owned())),
+        ("got", Some(shortened(&failure.got.to_string(), EXCERPT).into_owned())),
+        ("with", (!failure.setting.is_empty()).then_some(setting)),
+        ("to fix", to_fix),
+    ];
+    let mut out = format!("\nfailed: {}\n", escape(&failure.describe()));
+    for (name, text) in lines {
+        out.extend(text.map(|text| format!("  {name:<9} {}\n", escape(&text))));
     }
-    out.flush()?;
-    Ok(())
+    out
 }

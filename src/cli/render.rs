@@ -7,14 +7,15 @@ use std::sync::Arc;
 use super::cache::Tokenizers;
 use super::chat_options::{announce, assignment, failed, time};
 use super::known_values::{Names, named_in_row, one_of};
+use super::rendered_ids::{Encoders, Encoding, NotEncoded, add_defaults, entries};
 use super::token_ids;
 use super::{Failure, Global, chat_rows, colored_chat, input, origins};
 use backchat_chat::source::{self, Source, SourceError};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
 use backchat_core::json::{Object, Value};
-use backchat_parser::tokens::{Tokenizer, Tokens};
-use backchat_probe::chats::{MaskPart, MaskRule};
+use backchat_parser::tokens::Tokens;
+use backchat_probe::chats::{MaskPart, MaskRule, authors};
 use backchat_workbench::answers::{self, Tokenized};
 
 /// Render conversations with a chat template, byte for byte as transformers does
@@ -23,16 +24,20 @@ use backchat_workbench::answers::{self, Tokenized};
   backchat render models/mine --messages chat.json --add-generation-prompt
   backchat render models/mine --messages chat.json --set enable_thinking=false
   backchat render chat_template.jinja --messages chat.json --tools tools.json
+  backchat render models/mine --messages chat.json --tokenizer models/mine --sanitize-control-tokens
   backchat render chat_template.jinja --jsonl rows.jsonl
 
 A row is {\"id\", \"template\"?: path, \"context\": {\"messages\", \"tools\", …}, \"now\"?}; the answer
 is {\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. With --origins it also has
-\"origins\": [start, end, line, column] of each piece. With --mask a row may have \"offsets\",
-or \"tokenizer\", \"mask_rule\" and \"token_ids\", for \"token_ids\" and \"token_mask\". A row's
-context gets no default variables unless an option asks for them.
+\"origins\": [start, end, line, column] of each piece. With \"tokenizer\": path in the row, or
+--tokenizer, it also has \"token_ids\". With --mask a row may have \"offsets\", or \"tokenizer\",
+\"mask_rule\" and \"token_ids\", for \"token_ids\" and \"token_mask\". A row's context gets no default
+variables unless an option asks for them. With --sanitize-control-tokens the context is the
+user's, and \"bos_token\" and \"eos_token\" of the row are the model's.
 
 Exit codes: 0 rendered, 2 could not run.
 With --jsonl: 0 if every row is answered, even by an error.")]
+#[command(group(clap::ArgGroup::new("encodes").args(["tokenizer", "jsonl"]).multiple(true)))]
 pub struct Render {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, or `-`
@@ -69,10 +74,13 @@ pub struct Render {
     /// Read the offsets of the render's tokens, [[start, end], …] in code points, and add a mask for them
     #[arg(long, value_name = "FILE", requires_all = ["mask", "messages"])]
     offsets: Option<String>,
-    /// Encode the render with this tokenizer.json, or the one in a model folder, and add its ids and a mask for them
-    #[arg(long, value_name = "FILE", requires = "mask", conflicts_with = "offsets")]
+    /// Encode the render with this tokenizer.json, or the one in a model folder, and add its ids, and a mask for them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["offsets", "origins", "show_spans"])]
     tokenizer: Option<String>,
-    /// Select the tokens that a span covers: each that overlaps with it, or those that transformers selects
+    /// Encode control tokens in messages, tools and variables as plain text, so that only the template writes them
+    #[arg(long, requires = "encodes", conflicts_with_all = ["mask", "origins"])]
+    sanitize_control_tokens: bool,
+    /// Select the tokens that a span covers: each that overlaps with it, or those that transformers selected before 5.24
     #[arg(long, value_name = "RULE", default_value = "overlap", hide_possible_values = true)]
     #[arg(value_parser = one_of(MASK_RULES))]
     mask_rule: MaskRule,
@@ -85,8 +93,8 @@ pub struct Render {
 }
 
 const MASK_RULES: &Names<MaskRule> = &[
-    ("overlap", MaskRule::Overlap, "Those with a character in the span"),
-    ("reference", MaskRule::Reference, "Those that transformers takes"),
+    ("overlap", MaskRule::Overlap, "Those that overlap with the span"),
+    ("reference", MaskRule::Reference, "Those that transformers before 5.24 takes"),
 ];
 
 impl Render {
@@ -115,40 +123,33 @@ impl Render {
             source = source.for_tools();
         }
         self.announce(&source, global);
-        for (token, text) in &source.special_tokens {
-            context.entry(token).or_insert_with(|| text.clone());
-        }
         let failed = |error: RenderError| failed(vec![error.diagnostic(&source.template, "")], &source);
         let template = ChatTemplate::compile(&source.template).map_err(failed)?;
         let options = RenderOptions::default().now(self.now.clone()).origins(self.origins);
-        let rendered = template.render(&context, &options).map_err(failed)?;
-        let mut out = io::stdout().lock();
-        if !self.mask.is_empty() {
-            let offsets = self.offsets.as_deref().map(input::json).transpose()?;
-            let tokenizer = self.tokenizer.as_deref().map(input::tokenizer).transpose()?;
-            let tokenized = match (tokenizer, &offsets) {
-                (Some(tokenizer), _) => Tokenized::By(Arc::new(tokenizer), self.mask_rule),
-                (None, Some(offsets)) => Tokenized::Offsets(offsets),
-                (None, None) => Tokenized::None,
-            };
-            let answer = answers::mask(&template, &context, &options, &self.mask, tokenized);
-            let answer = answer.map_err(|message| Diagnostic::error("cannot-mask", message))?;
-            if let Some(Value::List(problems)) = answer.get("problems").filter(|_| !global.is_quiet()) {
-                for problem in problems.iter().filter_map(Value::as_str) {
-                    super::note(&escape(problem));
-                }
-            }
-            writeln!(out, "{}", Value::Object(answer))?;
-            out.flush()?;
+        if let Some(tokenizer) = self.tokenizer.as_deref().filter(|_| self.mask.is_empty()) {
+            let encoding = Encoding::open(tokenizer, self.sanitize_control_tokens)?;
+            let answer = encoding.answer(&template, context, &source.special_tokens, &options);
+            let answer = answer.map_err(|error| match error {
+                NotEncoded::Render(error) => failed(error),
+                NotEncoded::Tokenizer(error) => Diagnostic::error("cannot-encode", error.to_string()).into(),
+            })?;
+            super::print(&format!("{}\n", Value::Object(answer)))?;
             return Ok(ExitCode::SUCCESS);
         }
+        add_defaults(&mut context, &source.special_tokens);
+        let rendered = template.render(&context, &options).map_err(failed)?;
+        if !self.mask.is_empty() {
+            return self.print_mask(&template, &context, &options, global);
+        }
+        let mut out = io::stdout().lock();
         if self.origins {
             out.write_all(origins::lines(&rendered, template.source()).as_bytes())?;
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
         }
         if self.show_spans && global.colors(&out) {
-            out.write_all(colored_chat::conversation(&rendered, &context).as_bytes())?;
+            let written = authors(&template, &context, &rendered.text, &options);
+            out.write_all(colored_chat::conversation(&rendered, &written, &context).as_bytes())?;
         } else {
             super::print(&rendered.text)?;
             if self.show_spans {
@@ -160,6 +161,32 @@ impl Render {
             out.write_all(b"\n")?;
         }
         out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints a render with its masks.
+    fn print_mask(
+        &self,
+        template: &ChatTemplate,
+        context: &Object,
+        options: &RenderOptions,
+        global: &Global,
+    ) -> Result<ExitCode, Failure> {
+        let offsets = self.offsets.as_deref().map(input::json).transpose()?;
+        let tokenizer = self.tokenizer.as_deref().map(input::tokenizer).transpose()?;
+        let tokenized = match (tokenizer, &offsets) {
+            (Some(tokenizer), _) => Tokenized::By(Arc::new(tokenizer), self.mask_rule),
+            (None, Some(offsets)) => Tokenized::Offsets(offsets),
+            (None, None) => Tokenized::None,
+        };
+        let answer = answers::mask(template, context, options, &self.mask, tokenized);
+        let answer = answer.map_err(|message| Diagnostic::error("cannot-mask", message))?;
+        if let Some(Value::List(problems)) = answer.get("problems").filter(|_| !global.is_quiet()) {
+            for problem in problems.iter().filter_map(Value::as_str) {
+                super::note(&escape(problem));
+            }
+        }
+        super::print(&format!("{}\n", Value::Object(answer)))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -229,12 +256,26 @@ impl Render {
             let tokenized = self.tokenized(row, tokenizers)?;
             return answers::mask(&template, &context, &options, &self.mask, tokenized);
         }
+        match chat_rows::text(row, "tokenizer")?.or(self.tokenizer.as_deref()) {
+            Some(name) if !self.origins => {
+                let encoding = tokenizers.encoders.encoding(name, self.sanitize_control_tokens)?;
+                let model = if self.sanitize_control_tokens { chat_rows::special_tokens(row)? } else { Object::new() };
+                let answer = encoding.answer(&template, context, &model, &options);
+                return answer.map_err(|error| match error {
+                    NotEncoded::Render(error) => error.to_string(),
+                    NotEncoded::Tokenizer(error) => error.to_string(),
+                });
+            }
+            None if self.sanitize_control_tokens => {
+                return Err(
+                    "there is no `tokenizer` to encode with; add one to the row, or pass --tokenizer".to_owned()
+                );
+            }
+            _ => {}
+        }
         let rendered = template.render(&context, &options).map_err(|error| error.to_string())?;
-        let bound = |place: usize| Value::from(i64::try_from(place).unwrap_or(i64::MAX));
-        let spans = rendered.assistant_spans.iter();
-        let spans = spans.map(|(start, end)| Value::List(vec![bound(*start), bound(*end)])).collect();
         let origins = self.origins.then(|| ("origins".to_owned(), origins::row(&rendered, template.source())));
-        let text = [("text".to_owned(), rendered.text.into()), ("assistant_spans".to_owned(), Value::List(spans))];
+        let text = entries(rendered.text, &rendered.assistant_spans);
         Ok(text.into_iter().chain(origins).collect())
     }
 
@@ -248,7 +289,7 @@ impl Render {
         let ids = row.get("token_ids").map(|ids| token_ids::of_value("token_ids", ids)).transpose()?;
         Ok(match (name, ids, row.get("offsets")) {
             (Some(name), Some(ids), None) => Tokenized::Ids(tokenizers.decoders.read(name, input::tokens)?, ids, rule),
-            (Some(name), None, None) => Tokenized::By(tokenizers.encoders.read(name, input::tokenizer)?, rule),
+            (Some(name), None, None) => Tokenized::By(tokenizers.encoders.tokenizer(name)?, rule),
             (None, None, Some(offsets)) => Tokenized::Offsets(offsets),
             (None, None, None) => Tokenized::None,
             (None, Some(_), _) => {
@@ -266,5 +307,5 @@ impl Render {
 struct RowTokenizers {
     /// For rows with token ids: nothing is encoded.
     decoders: Tokenizers<Tokens>,
-    encoders: Tokenizers<Tokenizer>,
+    encoders: Encoders,
 }

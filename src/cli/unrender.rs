@@ -1,6 +1,5 @@
 //! `unrender`: text to conversations; exits with 0 only if they render to the same text again.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -65,14 +64,16 @@ impl Unrender {
         let variables = self.selected.given.variables(&source);
         let text = input::text(&self.text)?;
         let options = RenderOptions::default().now(self.selected.given.clock());
-        self.budget.begin();
-        let read = Unrenderer::new(&template, variables, options).unrender(&text);
-        self.budget.report(&source.file, global);
+        let read = self
+            .budget
+            .examine_and_note(&source.file, global, || Unrenderer::new(&template, variables, options).unrender(&text));
         let chat = match read {
             Ok(chat) => chat,
             Err(error) => {
                 match self.format {
-                    OutputFormat::Json => writeln!(io::stdout(), "{}", Value::Object(answers::not_rendered(&error)))?,
+                    OutputFormat::Json => {
+                        super::print_json(&format!("{}\n", Value::Object(answers::not_rendered(&error))))?;
+                    }
                     OutputFormat::Text => super::say!("error: {}", escape(&error.to_string())),
                 }
                 return Ok(ExitCode::from(1));
@@ -93,18 +94,19 @@ impl Unrender {
     fn rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
         let templates = chat_rows::Templates::default();
         let Selected { given, template_name } = &self.selected;
-        let unrenderers: Cache<String, Arc<Unrenderer<Arc<ChatTemplate>>>> = Cache::default();
+        let unrenderers: Cache<(usize, String), Arc<Unrenderer<Arc<ChatTemplate>>>> = Cache::default();
         chat_rows::answer(file, global, |row| {
-            self.budget.begin();
             let text = chat_rows::text(row, "text")?.ok_or("the row has no `text`")?;
             let template = templates.of_row(row, None, template_name.as_deref(), true)?;
             let variables = chat_rows::variables(row, &given.set)?;
             let now = chat_rows::text(row, "now")?.unwrap_or(&given.now).to_owned();
-            let place = row.get("template").cloned().unwrap_or_default();
-            let unrenderer = unrenderers.get(format!("{place} {} {now}", Value::Object(variables.clone())), || {
-                Arc::new(Unrenderer::new(template, variables, RenderOptions::default().now(Some(now))))
+            // The unrenderer keeps its template, so that no other has this address.
+            let key = (Arc::as_ptr(&template).addr(), format!("{} {now}", Value::Object(variables.clone())));
+            let unrenderer = unrenderers.get(key, || {
+                let options = RenderOptions::default().now(Some(now));
+                Arc::new(self.budget.examine(|| Unrenderer::new(template, variables, options)))
             });
-            let read = unrenderer.unrender(text);
+            let read = self.budget.examine(|| unrenderer.unrender(text));
             Ok(read.map_or_else(|error| answers::not_rendered(&error), |chat| answers::unrendered(&chat)))
         })?;
         Ok(ExitCode::SUCCESS)

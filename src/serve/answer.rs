@@ -1,56 +1,18 @@
 //! One choice of an answer: text of the engine in, deltas of the message out, and the data for the record.
-//!
-//! The deltas of a field, joined, are its value: the parser trims a region when it closes, so white space at its
-//! beginning is dropped here, and at its end it is held until text follows.
-
-use std::ops::Range;
 
 use super::reply::End;
 use backchat_core::json::{Object, Value};
-use backchat_core::python;
-use backchat_parser::parser::{EventRef, ParseError, Parser, Problem};
-use backchat_parser::template::{ContentSpec, Field};
-use backchat_probe::probe::REASONING_KEYS;
-
-const CALLS: &str = "tool_calls";
+use backchat_parser::deltas::{CallDelivery, Delta, Deltas};
+use backchat_parser::parser::{ParseError, Parser, Problem};
 
 /// The most text of one answer, in bytes.
 const MOST_TEXT: usize = 16 << 20;
-
-/// A delta of the message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delta<'d> {
-    Reasoning(&'d str),
-    Content(&'d str),
-    /// A call begins.
-    Call {
-        index: usize,
-        /// The id that the model wrote, if it did.
-        id: Option<&'d str>,
-        name: &'d str,
-    },
-    /// More of the JSON text of the arguments of a call.
-    Arguments {
-        index: usize,
-        text: &'d str,
-    },
-}
-
-/// When calls are sent to a client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CallDelivery {
-    /// While they are written.
-    #[default]
-    Growing,
-    /// Once they are complete. A malformed call is sent as content in both cases.
-    Whole,
-}
 
 /// One choice as it is written.
 #[derive(Debug)]
 pub struct Answer {
     parser: Option<Parser>,
-    state: State,
+    state: Deltas,
     /// The lengths of the pieces in code points, and when each arrived.
     chunks: Vec<(u32, u32)>,
     /// The message as the response template reads it, once the answer is over.
@@ -58,61 +20,11 @@ pub struct Answer {
     problems: Vec<Problem>,
 }
 
-/// The deltas so far.
-#[derive(Debug, Default)]
-struct State {
-    /// All text of the engine.
-    text: String,
-    /// How many bytes of the prompt the parser reads before it.
-    prefix: usize,
-    fields: Vec<TextField>,
-    /// White space held at the end of the open region's text.
-    space: String,
-    is_blank: bool,
-    /// Where the open region begins.
-    opened: usize,
-    calls: usize,
-    calls_before: usize,
-    delivery: CallDelivery,
-    /// The calls of the open region, if they are sent once it is complete.
-    waiting: Vec<WaitingCall>,
-    /// Whether the open region's calls were cut off, so that the rest of it gives no deltas.
-    skips: bool,
-    /// Whether the engine ended the answer at its limit.
-    is_cut: bool,
-}
-
-/// A call that is not sent yet.
-#[derive(Debug)]
-struct WaitingCall {
-    id: Option<String>,
-    name: String,
-    arguments: String,
-}
-
-/// How a field of text becomes a value.
-#[derive(Debug)]
-struct TextField {
-    name: String,
-    strips: bool,
-    join: String,
-    regions: usize,
-}
-
-impl TextField {
-    fn new(field: &Field) -> Option<Self> {
-        let ContentSpec::Text { strip } = field.content else { return None };
-        let join = field.join.clone().unwrap_or_default();
-        Some(Self { name: field.name.clone(), strips: strip, join, regions: 0 })
-    }
-}
-
 impl Answer {
     /// Begins an answer. The parser has the prompt. A region that the prompt opened belongs to the answer, unless it
     /// `continues` a message that the client already has.
     pub fn new(parser: Parser, continues: bool, delivery: CallDelivery, sink: &mut impl FnMut(Delta<'_>)) -> Self {
-        let fields = parser.template().fields().iter().filter_map(TextField::new).collect();
-        let mut state = State { prefix: parser.prefix_length(), fields, is_blank: true, delivery, ..State::default() };
+        let mut state = Deltas::new(&parser, delivery);
         for event in parser.initial_events() {
             if continues { state.take(event.borrowed(), &mut |_| {}) } else { state.take(event.borrowed(), sink) }
         }
@@ -123,10 +35,10 @@ impl Answer {
     /// or exceeds the step limit of a pattern.
     pub fn feed(&mut self, piece: &str, after_ms: u32, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), String> {
         let Some(parser) = &mut self.parser else { return Ok(()) };
-        if self.state.text.len() + piece.len() > MOST_TEXT {
+        if self.state.text().len() + piece.len() > MOST_TEXT {
             return Err(format!("the answer is longer than {} MiB", MOST_TEXT >> 20));
         }
-        self.state.text.push_str(piece);
+        self.state.add_text(piece);
         self.chunks.push((u32::try_from(piece.chars().count()).unwrap_or(u32::MAX), after_ms));
         let state = &mut self.state;
         parser.feed_into(piece, &mut |event| state.take(event, sink)).map_err(|error| broken(&error))
@@ -135,7 +47,9 @@ impl Answer {
     /// Ends the answer. Fails if the text exceeds the step limit of a pattern.
     pub fn finish(&mut self, end: End, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), String> {
         let Some(parser) = self.parser.take() else { return Ok(()) };
-        self.state.is_cut = end == End::Length;
+        if end == End::Length {
+            self.state.cut_off();
+        }
         let state = &mut self.state;
         let finished = parser.finish_into(&mut |event| state.take(event, sink)).map_err(|error| broken(&error))?;
         self.message = finished.message;
@@ -145,11 +59,7 @@ impl Answer {
 
     /// The finish reason in OpenAI's protocol.
     pub fn finish_reason(&self) -> &'static str {
-        match () {
-            () if self.state.is_cut => "length",
-            () if self.state.calls > 0 => "tool_calls",
-            () => "stop",
-        }
+        self.state.finish_reason()
     }
 
     pub fn problems(&self) -> &[Problem] {
@@ -163,7 +73,7 @@ impl Answer {
 
     /// All text of the engine.
     pub fn text(&self) -> &str {
-        &self.state.text
+        self.state.text()
     }
 
     /// The lengths of the pieces in code points, and the milliseconds after which they arrived.
@@ -174,109 +84,6 @@ impl Answer {
 
 fn broken(error: &ParseError) -> String {
     format!("the answer cannot be parsed: {error}")
-}
-
-impl State {
-    fn take(&mut self, event: EventRef<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-        match event {
-            EventRef::Open { field, span, .. } => self.open(field, span.start, sink),
-            EventRef::Chunk { field, text, dirty: false, .. } => self.add(field, text, sink),
-            EventRef::Problem(problem) if self.is_cut && problem.at_end && problem.field.as_deref() == Some(CALLS) => {
-                self.skips = true;
-                self.withdraw();
-            }
-            EventRef::Malformed { field, span, .. } if &**field == CALLS => {
-                self.withdraw();
-                // The client gets the raw text in place of a malformed call, unless the call was only truncated.
-                if self.calls == self.calls_before && !self.is_cut {
-                    let raw = self.raw(self.opened..span.end).to_owned();
-                    self.open("content", span.end, sink);
-                    self.add("content", &raw, sink);
-                }
-            }
-            _ if self.skips => {}
-            EventRef::CallStart { index, name, id, .. } => {
-                self.calls += 1;
-                match self.delivery {
-                    CallDelivery::Growing => sink(Delta::Call { index, id, name }),
-                    CallDelivery::Whole => {
-                        let (id, name) = (id.map(str::to_owned), name.to_owned());
-                        self.waiting.push(WaitingCall { id, name, arguments: String::new() });
-                    }
-                }
-            }
-            EventRef::CallArguments { index, delta, .. } => match self.waiting.last_mut() {
-                Some(call) => call.arguments.push_str(delta),
-                None => sink(Delta::Arguments { index, text: delta }),
-            },
-            EventRef::Close { field, .. } if &**field == CALLS => {
-                // Calls that were withdrawn have no number.
-                let first = self.calls - self.waiting.len();
-                for (index, call) in (first..).zip(self.waiting.drain(..)) {
-                    sink(Delta::Call { index, id: call.id.as_deref(), name: &call.name });
-                    sink(Delta::Arguments { index, text: &call.arguments });
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Drops the unsent calls of the open region.
-    fn withdraw(&mut self) {
-        self.calls -= self.waiting.len();
-        self.waiting.clear();
-    }
-
-    /// The text between two positions of the parser's input.
-    fn raw(&self, place: Range<usize>) -> &str {
-        let at = |place: usize| place.saturating_sub(self.prefix);
-        self.text.get(at(place.start)..at(place.end)).unwrap_or_default()
-    }
-
-    fn open(&mut self, name: &str, start: usize, sink: &mut impl FnMut(Delta<'_>)) {
-        self.space.clear();
-        self.is_blank = true;
-        self.skips = false;
-        self.opened = start;
-        self.calls_before = self.calls;
-        if let Some(field) = self.fields.iter_mut().find(|field| field.name == name) {
-            field.regions += 1;
-            if !field.strips {
-                self.is_blank = false;
-            }
-            if field.regions > 1 && !field.join.is_empty() {
-                send(name, &field.join, sink);
-            }
-        }
-    }
-
-    fn add(&mut self, name: &str, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
-        let Some(field) = self.fields.iter().find(|field| field.name == name) else { return };
-        if !field.strips {
-            return send(name, text, sink);
-        }
-        let text = if self.is_blank { text.trim_start_matches(python::space::is_space) } else { text };
-        let kept = text.trim_end_matches(python::space::is_space);
-        if !kept.is_empty() {
-            self.is_blank = false;
-            if !self.space.is_empty() {
-                send(name, &std::mem::take(&mut self.space), sink);
-            }
-            send(name, kept, sink);
-        }
-        if !self.is_blank {
-            self.space.push_str(text.get(kept.len()..).unwrap_or_default());
-        }
-    }
-}
-
-/// Sends the delta of a field that the protocol has; other fields are only recorded.
-fn send(name: &str, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
-    if REASONING_KEYS.contains(&name) {
-        sink(Delta::Reasoning(text));
-    } else if name == "content" {
-        sink(Delta::Content(text));
-    }
 }
 
 /// The problems, for the record and clients.

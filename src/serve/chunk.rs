@@ -1,28 +1,9 @@
 //! The JSON of OpenAI's protocol: chunks of a stream, and whole answers.
 
-use super::answer::Delta;
 use super::identifier::identifier;
 use super::reply::Usage;
 use backchat_core::json::{Object, Value};
-
-/// The name of the member that holds reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReasoningName {
-    #[default]
-    ReasoningContent,
-    Reasoning,
-    Both,
-}
-
-impl ReasoningName {
-    fn names(self) -> &'static [&'static str] {
-        match self {
-            Self::ReasoningContent => &["reasoning_content"],
-            Self::Reasoning => &["reasoning"],
-            Self::Both => &["reasoning_content", "reasoning"],
-        }
-    }
-}
+use backchat_parser::deltas::{Delta, ReasoningName};
 
 /// The common members of an answer's chunks.
 #[derive(Clone, Debug)]
@@ -68,35 +49,8 @@ impl Envelope {
 
     pub fn delta(&self, choice: usize, delta: Delta<'_>, ids: &mut CallIds, out: &mut String) {
         self.begin(choice, out);
-        let text = |text: &str, out: &mut String| Value::from(text).write_to(out);
-        match delta {
-            Delta::Content(content) => {
-                out.push_str("{\"content\": ");
-                text(content, out);
-            }
-            Delta::Reasoning(reasoning) => {
-                let mut lead = '{';
-                for name in self.reasoning.names() {
-                    out.push(lead);
-                    out.push_str(&format!("\"{name}\": "));
-                    text(reasoning, out);
-                    lead = ',';
-                }
-            }
-            Delta::Call { index, id, name } => {
-                out.push_str(&format!("{{\"tool_calls\": [{{\"index\": {index}, \"id\": "));
-                text(ids.next(id), out);
-                out.push_str(", \"type\": \"function\", \"function\": {\"name\": ");
-                text(name, out);
-                out.push_str(", \"arguments\": \"\"}}]");
-            }
-            Delta::Arguments { index, text: more } => {
-                out.push_str(&format!("{{\"tool_calls\": [{{\"index\": {index}, \"function\": {{\"arguments\": "));
-                text(more, out);
-                out.push_str("}}]");
-            }
-        }
-        out.push('}');
+        let call_id = if let Delta::Call { id, .. } = delta { ids.next(id) } else { "" };
+        delta.write_to(self.reasoning, call_id, out);
         end(None, "null", out);
     }
 

@@ -1,5 +1,7 @@
 //! The engines: names, detection, and limitations.
 
+use backchat_grammar::Format;
+
 /// An engine whose raw completion endpoint is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -66,9 +68,13 @@ impl Engine {
         }
     }
 
-    /// Whether it takes a grammar of a turn with calls.
-    pub fn takes_grammars(self) -> bool {
-        matches!(self, Self::LlamaCpp | Self::Vllm | Self::Sglang)
+    /// The format in which it takes a grammar of a turn with calls, if it takes one.
+    pub fn grammar_format(self) -> Option<Format> {
+        match self {
+            Self::LlamaCpp => Some(Format::Gbnf),
+            Self::Vllm | Self::Sglang => Some(Format::StructuralTag),
+            Self::Tgi | Self::Ollama | Self::OpenAi => None,
+        }
     }
 
     /// Whether one request can have several choices.

@@ -4,16 +4,7 @@ use super::api_error::ApiError;
 use super::engine::{Engine, Facts};
 use super::request::{ChatRequest, Format};
 use backchat_core::json::{Object, Value};
-use backchat_grammar::Trigger;
-
-/// A grammar in an engine's format.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Constraint {
-    /// For llama.cpp: the text, and its triggers if it is lazy.
-    Gbnf { text: String, triggers: Option<Vec<Trigger>> },
-    /// For engines with xgrammar.
-    StructuralTag(Value),
-}
+use backchat_grammar::{Trigger, Written};
 
 /// A request for one completion.
 #[derive(Clone, Debug)]
@@ -23,8 +14,8 @@ pub struct EngineRequest<'o> {
     pub prompt: &'o str,
     /// The BOS token, if the prompt starts with it.
     pub bos: Option<&'o str>,
-    /// The grammar of the request.
-    pub constraint: Option<&'o Constraint>,
+    /// The grammar of the request, in the engine's format.
+    pub constraint: Option<&'o Written>,
     /// The markers whose text must be sent.
     pub preserved: &'o [String],
     /// Whether to send the BOS token, if set by the user.
@@ -134,10 +125,7 @@ impl EngineRequest<'_> {
             body.insert("logit_bias", pairs);
         }
         let preserved = self.preserved.iter().map(|text| text.as_str().into()).collect();
-        let (grammar, triggers) = match self.constraint {
-            Some(Constraint::Gbnf { text, triggers }) => (Some(text.as_str().into()), triggers.as_ref()),
-            _ => (None, None),
-        };
+        let triggers = self.constraint.and_then(|constraint| constraint.triggers.as_ref());
         let trigger = |Trigger { kind, value, .. }: &Trigger| {
             let number = if *kind == "word" { 1 } else { 2 };
             Value::from([("type", number.into()), ("value", value.as_str().into())])
@@ -150,7 +138,7 @@ impl EngineRequest<'_> {
             ("n_cmpl", self.choices()),
             ("return_tokens", self.token_ids.then(|| true.into())),
             ("json_schema", self.schema()),
-            ("grammar", grammar),
+            ("grammar", self.constraint.map(|constraint| constraint.grammar.clone())),
             ("grammar_lazy", triggers.map(|_| true.into())),
             ("grammar_triggers", triggers.map(|triggers| Value::List(triggers.iter().map(trigger).collect()))),
         ];
@@ -164,7 +152,7 @@ impl EngineRequest<'_> {
             (limit, context) => limit.or(context),
         };
         let outputs = match (self.constraint, &self.request.format) {
-            (Some(Constraint::StructuralTag(tag)), _) => Some(("structural_tag", tag.to_string().into())),
+            (Some(tag), _) => Some(("structural_tag", tag.grammar.to_string().into())),
             (_, Format::Schema(schema)) => Some(("json", schema.clone())),
             (_, Format::Object) => Some(("json_object", true.into())),
             _ => None,
@@ -186,17 +174,13 @@ impl EngineRequest<'_> {
     }
 
     fn sglang(&self, prompt: &str) -> Object {
-        let tag = match self.constraint {
-            Some(Constraint::StructuralTag(tag)) => Some(tag.to_string().into()),
-            _ => None,
-        };
         let members = [
             // Its own default is 128 tokens; null means all that is left.
             ("max_new_tokens", Some(self.request.limit.map_or(Value::Null, Value::from))),
             ("n", self.choices()),
             ("skip_special_tokens", Some(false.into())),
             ("spaces_between_special_tokens", Some(false.into())),
-            ("structural_tag", tag),
+            ("structural_tag", self.constraint.map(|tag| tag.grammar.to_string().into())),
             ("json_schema", self.schema().map(|schema| schema.to_string().into())),
         ];
         let sampling = with(self.sampling(Engine::Sglang), members);

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::api_error::ApiError;
 use super::engine::Engine;
-use super::engine_request::Constraint;
 use super::messages::{self, MessageForm};
 use super::request::ChatRequest;
 use backchat_chat::source::Source;
@@ -12,8 +11,7 @@ use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive;
-use backchat_derive::wire::Wire;
-use backchat_grammar::{Builder, Choice, Grammar, Request};
+use backchat_grammar::{Builder, Choice, Grammar, Layout, Request, Written, written};
 use backchat_parser::parser::{Options, Parser, Policies, Tools};
 use backchat_parser::template::Template;
 use backchat_probe::probe::NOW;
@@ -30,6 +28,7 @@ pub struct Model {
     grammars: Builder,
     preserved: Vec<String>,
     was_derived: bool,
+    doubts: Vec<String>,
     recover: Policies,
 }
 
@@ -39,7 +38,7 @@ pub struct Prepared {
     /// The prompt as the chat template wrote it.
     pub prompt: String,
     /// The grammar, if the request needs one and the engine accepts it.
-    pub constraint: Option<Constraint>,
+    pub constraint: Option<Written>,
     /// The markers whose text must be sent.
     pub preserved: Vec<String>,
     /// Whether a required call is not enforced.
@@ -51,9 +50,9 @@ pub struct Prepared {
 impl Prepared {
     /// The hash input of the grammar.
     pub fn grammar_text(&self) -> Option<String> {
-        self.constraint.as_ref().map(|constraint| match constraint {
-            Constraint::Gbnf { text, .. } => text.clone(),
-            Constraint::StructuralTag(tag) => tag.to_string(),
+        self.constraint.as_ref().map(|constraint| match &constraint.grammar {
+            Value::String(text) => text.clone(),
+            tag => tag.to_string(),
         })
     }
 }
@@ -70,15 +69,10 @@ impl Model {
         };
         let chats = [compile(source)?, compile(&with_tools)?];
         let special_tokens = source.special_tokens.clone();
-        let (template, wire) = match stored {
-            Some(template) => {
-                let wire = Wire::find(&chats[1], &special_tokens, Some(NOW.to_owned()));
-                let unknown = "the renders of this chat template do not show how a turn is written";
-                (template, wire.ok_or_else(|| vec![Diagnostic::error("serve-no-wire", unknown)])?)
-            }
-            None => derived(&with_tools)?,
-        };
-        let grammars = Builder::new(template.clone(), wire);
+        let opened = derive::Model::open(&with_tools.template, stored, &derive::Options::for_source(&with_tools))?;
+        let doubts = opened.doubts();
+        let template = opened.template;
+        let grammars = Builder::new(template.clone(), opened.wire);
         let form = form(&chats[1], &special_tokens);
         let preserved = preserved(&template, &grammars);
         let bos = source.bos_token().filter(|text| !text.is_empty()).map(str::to_owned);
@@ -91,6 +85,7 @@ impl Model {
             grammars,
             preserved,
             was_derived,
+            doubts,
             recover: Policies::none(),
         })
     }
@@ -109,6 +104,11 @@ impl Model {
         self.was_derived
     }
 
+    /// What is known to be wrong or lost if the derivation of the model is not proved.
+    pub fn doubts(&self) -> &[String] {
+        &self.doubts
+    }
+
     /// The BOS token, if the prompt starts with it.
     pub fn bos_of(&self, prompt: &str) -> Option<&str> {
         self.bos.as_deref().filter(|bos| prompt.starts_with(bos))
@@ -121,7 +121,8 @@ impl Model {
     /// Renders the prompt of a request and makes its grammar. This takes up to milliseconds.
     pub fn prepare(&self, request: &ChatRequest, engine: Engine, may_go_free: bool) -> Result<Prepared, ApiError> {
         let needs_grammar = request.wants_calls() || (request.tools.is_some() && request.is_strict());
-        let is_free = needs_grammar && !engine.takes_grammars();
+        let format = engine.grammar_format();
+        let is_free = needs_grammar && format.is_none();
         if is_free && request.wants_calls() && !may_go_free {
             let message = format!(
                 "`tool_choice` requires a call, and this engine ({}) takes no grammar that would enforce it: use \"auto\", \
@@ -133,11 +134,11 @@ impl Model {
         let prompt = self.render(request)?;
         let mut preserved = self.preserved.clone();
         let mut constraint = None;
-        if needs_grammar && !is_free {
+        if let Some(format) = format.filter(|_| needs_grammar) {
             let grammar = self.grammar(request, &prompt)?;
             let more = grammar.preserved_tokens().iter().filter(|text| !self.preserved.contains(text));
             preserved.extend(more.cloned());
-            constraint = Some(constraint_for(engine, &grammar));
+            constraint = Some(written(&grammar, format, Layout::default()));
         }
         let tools = request.tools.as_ref().map(Tools::new).transpose();
         let tools = tools.map_err(|error| ApiError::param("tools", error.to_string()))?.map(Arc::new);
@@ -198,27 +199,8 @@ impl Model {
     }
 }
 
-/// A grammar in an engine's format.
-fn constraint_for(engine: Engine, grammar: &Grammar) -> Constraint {
-    if engine != Engine::LlamaCpp {
-        return Constraint::StructuralTag(grammar.to_structural_tag());
-    }
-    match grammar.to_lazy_gbnf() {
-        Some((text, triggers)) => Constraint::Gbnf { text, triggers: Some(triggers.to_vec()) },
-        None => Constraint::Gbnf { text: grammar.to_gbnf(), triggers: None },
-    }
-}
-
 fn refused(error: RenderError) -> ApiError {
     ApiError::param("messages", format!("the chat template refuses the messages: {error}"))
-}
-
-/// The response template of a chat template, and the wire that it was derived from.
-fn derived(source: &Source) -> Result<(Template, Wire), Vec<Diagnostic>> {
-    let options = derive::Options::for_source(source);
-    let (draft, wire) = derive::draft_with_wire(&source.template, &options).map_err(|problem| vec![problem])?;
-    let loaded = Template::from_value(&draft).map_err(|error| error.diagnostics)?;
-    Ok((loaded.template, wire))
 }
 
 /// How the chat template takes messages, from a render with parts and from the roles that it names.

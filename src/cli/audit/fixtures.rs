@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cli::parse::ParseOptions;
 use crate::cli::{Failure, Global, input, note, signals};
-use backchat_core::diagnostic::escape;
+use backchat_core::diagnostic::{counted, escape};
 use backchat_core::json::Value;
 use backchat_legacy::schema::source::TemplateOrSchema;
 use backchat_parser::content::coerce::Tools;
@@ -15,6 +15,22 @@ use backchat_parser::template::Template;
 use backchat_workbench::audit::{Example, Tally};
 use backchat_workbench::check::Reading;
 use backchat_workbench::check::fixture::write_sections;
+use backchat_workbench::replay::{Recording, Recovery, Run};
+
+/// The output of a row, step by step, as the audit reads it; `None` for one of ids, or that no template reads.
+pub fn recording_of(row: &Value, options: &ParseOptions) -> Option<Recording> {
+    let output = row.get("text")?.as_str()?;
+    let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
+    let tools = row.get("tools").filter(|tools| !tools.is_null()).or(options.tools.as_ref());
+    let run = Run {
+        template: &template_of(row, options)?,
+        prefix,
+        mode: options.mode,
+        tools: tools.map(Tools::new).transpose().ok()?.map(Arc::new),
+        recovery: Recovery { validate: options.row_options.validate, ..Recovery::default() },
+    };
+    Recording::new(&run, [output]).ok()
+}
 
 /// The file of a template that a row carries, and its text.
 type Carried = (PathBuf, String);
@@ -35,7 +51,7 @@ impl Fixtures<'_> {
         fs::create_dir_all(self.folder).map_err(cannot)?;
         let (mut written, mut kept) = (0, 0);
         for (cause, counted) in tally.ranked() {
-            let file = self.folder.join(format!("{}.fixture", cause.slug()));
+            let file = self.folder.join(format!("{}.fixture", cause.name()));
             let Some((text, template)) = self.fixture(&file, &counted.example) else { continue };
             if file.exists() {
                 kept += 1;
@@ -50,7 +66,7 @@ impl Fixtures<'_> {
         if !global.is_quiet() {
             let folder = self.folder.display().to_string();
             let kept = if kept > 0 { format!(", kept {kept} that exist") } else { String::new() };
-            note(&format!("wrote {written} fixtures into {}{kept}", escape(&folder)));
+            note(&format!("wrote {} into {}{kept}", counted(written, "fixture"), escape(&folder)));
         }
         Ok(())
     }

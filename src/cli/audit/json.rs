@@ -1,10 +1,12 @@
 //! The data of an audit as JSON.
 
 use backchat_core::json::{Object, Value};
+use backchat_parser::parser::ProblemKind;
 use backchat_workbench::audit::{Cause, Counted, Tally};
+use backchat_workbench::repair::Plan;
 
-/// The counts and the causes, those of the most outputs first.
-pub fn to_json(tally: &Tally, by: &str) -> Value {
+/// The counts, the causes, those of the most outputs first, and the repairs of the template.
+pub fn to_json(tally: &Tally, by: &str, plan: Option<&Plan>) -> Value {
     let causes = tally.ranked().into_iter().map(|(cause, counted)| self::cause(tally, cause, counted)).collect();
     Value::from([
         ("outputs", tally.outputs.into()),
@@ -13,6 +15,7 @@ pub fn to_json(tally: &Tally, by: &str) -> Value {
         ("by", by.into()),
         ("groups", groups(&tally.groups)),
         ("causes", Value::List(causes)),
+        ("repairs", Value::List(plan.iter().flat_map(|plan| &plan.steps).map(|step| step.repair.to_value()).collect())),
     ])
 }
 
@@ -27,13 +30,23 @@ fn cause(tally: &Tally, cause: &Cause, counted: &Counted) -> Value {
     let kept = keys.into_iter().filter_map(|key| Some((key.to_owned(), row.get(key)?.clone())));
     let line = ("line".to_owned(), counted.example.line.into());
     let example: Object = std::iter::once(line).chain(kept).collect();
+    let (field, is_cut) = match cause {
+        Cause::Template => (None, false),
+        Cause::NearMarker { field, .. } => (Some(field.as_str()), false),
+        Cause::Output(cause) => (cause.field.as_deref(), cause.is_cut),
+    };
     Value::from([
-        ("kind", cause.kind.as_str().into()),
+        ("name", cause.name().into()),
+        ("explanation", cause.explain().into()),
+        ("kind", cause.kind().map(ProblemKind::as_str).into()),
+        ("field", field.into()),
+        ("at_end", is_cut.into()),
         ("recoverable", Value::List(policies)),
         ("outputs", counted.outputs.into()),
         ("share", tally.share(counted.outputs).into()),
         ("cut", counted.cut.into()),
         ("groups", groups(&counted.groups)),
+        ("also", groups(&counted.also)),
         ("example", Value::Object(example)),
     ])
 }

@@ -6,40 +6,71 @@ use std::sync::{Mutex, PoisonError};
 use crate::cli::parse::{Answerer, Doubts, ParseOptions};
 use crate::cli::rows::{Line, Outcome};
 use backchat_core::json::Value;
-use backchat_workbench::audit::{Output, Tally};
+use backchat_workbench::audit::{Output, Tally, is_gone};
+
+/// How the rows of a log are read.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    pub options: &'a ParseOptions,
+    /// The same with the repaired template, if it needs a repair.
+    pub repaired: Option<&'a ParseOptions>,
+    pub doubts: &'a Doubts,
+    /// The key of a row whose values are counted separately.
+    pub by: &'a str,
+    /// The cause whose rows are printed.
+    pub rows: Option<&'a str>,
+}
 
 /// What one thread has counted.
 pub struct Worker<'a> {
+    reading: Reading<'a>,
     answerer: Answerer<'a>,
-    /// The key of a row whose values are counted separately.
-    by: &'a str,
+    repaired: Option<Answerer<'a>>,
     tally: Tally,
     all: &'a Mutex<Tally>,
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(options: &'a ParseOptions, doubts: &'a Doubts, by: &'a str, all: &'a Mutex<Tally>) -> Self {
-        Self { answerer: Answerer::new(options, doubts), by, tally: Tally::default(), all }
+    pub fn new(reading: Reading<'a>, all: &'a Mutex<Tally>) -> Self {
+        let answerer = Answerer::new(reading.options, reading.doubts);
+        let repaired = reading.repaired.map(|options| Answerer::new(options, reading.doubts));
+        Self { reading, answerer, repaired, tally: Tally::default(), all }
     }
 
-    pub fn take(&mut self, line: &Line<'_>) -> Outcome {
-        let borrowed = Line { number: line.number, bytes: Cow::Borrowed(&line.bytes) };
-        match self.answerer.read(borrowed) {
-            Ok(read) => {
-                self.tally.add(Output {
-                    row: (&line.bytes, line.number),
-                    length: read.text.len(),
-                    group: read.others.get(self.by).and_then(Value::as_str).unwrap_or_default(),
-                    is_cut: read.others.get("finish_reason").and_then(Value::as_str) == Some("length"),
-                    problems: &read.finished.problems,
-                });
-                Outcome::Answered
-            }
+    /// Counts a row, and prints it if its cause was asked for.
+    pub fn take(&mut self, line: &Line<'_>, out: &mut String) -> Outcome {
+        let borrowed = || Line { number: line.number, bytes: Cow::Borrowed(&line.bytes) };
+        let read = match self.answerer.read(borrowed()) {
+            Ok(read) => read,
             Err(error) => {
                 self.tally.fail(line.number, &error.message);
-                Outcome::Failed
+                return Outcome::Failed;
             }
+        };
+        let problems = read.finished.problems.as_slice();
+        let repaired = self.repaired.as_mut().filter(|_| !problems.is_empty() || read.near.is_some());
+        let then = repaired.and_then(|repaired| repaired.read(borrowed()).ok());
+        let cause = self.tally.add(Output {
+            row: (&line.bytes, line.number),
+            length: read.text.len(),
+            group: read.others.get(self.reading.by).and_then(Value::as_str).unwrap_or_default(),
+            is_complete: read.is_complete,
+            is_cut: read.others.get("finish_reason").and_then(Value::as_str) == Some("length"),
+            problems,
+            near: read.near.as_ref(),
+            is_repaired: then.is_some_and(|then| match problems {
+                [] => then.near.is_none() && then.finished.problems.is_empty(),
+                problems => is_gone(problems, &then.finished.problems),
+            }),
+        });
+        if let (Some(asked), Some(cause)) = (self.reading.rows, cause)
+            && cause.name() == asked
+        {
+            // A row that was read is text.
+            out.push_str(&String::from_utf8_lossy(&line.bytes));
+            out.push('\n');
         }
+        Outcome::Answered
     }
 }
 

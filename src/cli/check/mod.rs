@@ -16,12 +16,12 @@ use super::diagnostic_outputs::Outputs;
 use super::known_values::{Names, one_of};
 use super::progress::Progress;
 use super::report::Page;
-use super::{Failure, Global, input, signals};
+use super::{Failure, Global, input, signals, template_file};
 use backchat_core::diagnostic::{self, Diagnostic, Severity};
 use backchat_core::json::Value;
 use backchat_parser::template::source::replace_file;
 use backchat_workbench::check::fixture::FixtureFile;
-use backchat_workbench::check::{self, Entry, Loaded, Pending, Report, Settings, Which};
+use backchat_workbench::check::{self, Entry, Loaded, Pending, Report, Settings, TemplateRepair, Which};
 
 /// Check templates against fixtures
 #[derive(Debug, clap::Args)]
@@ -29,6 +29,7 @@ use backchat_workbench::check::{self, Entry, Loaded, Pending, Report, Settings, 
   backchat check tests/fixtures
   backchat check --filter 'parallel' --fail-fast
   backchat check --bless=new outputs.fixture
+  backchat check --fix tests/fixtures
   backchat check --new ./my-model tests/fixtures
   backchat check --new ./my-model --from record.jsonl
   backchat check --output report.xml --output report.sarif
@@ -46,6 +47,9 @@ pub struct Check {
     /// Bless even if the variable CI is set
     #[arg(long, requires = "bless", conflicts_with = "new")]
     force: bool,
+    /// Write the repairs of templates into their files, show them as a diff, and check again
+    #[arg(long, conflicts_with_all = ["bless", "list", "new", "fail_fast"])]
+    fix: bool,
     /// Print the names of the cases and check nothing
     #[arg(long)]
     list: bool,
@@ -123,6 +127,9 @@ impl Check {
             return new::run(model, self.from.as_deref(), &self.set, &self.cases, global);
         }
         self.may_bless()?;
+        if let Some(template) = self.cases.template.as_deref().filter(|_| self.fix) {
+            template_file::may_change(template, "save the template, and name its file")?;
+        }
         let started = Instant::now();
         let playground = self.page.playground(None)?;
         let files = self.cases.files()?;
@@ -143,28 +150,50 @@ impl Check {
         }
 
         let settings = Settings { seed: self.seed, limit: self.cases.timeout, reference: self.reference };
-        let loaded = Loaded::new(&entries);
-        let progress = Mutex::new(Progress::new(global, "cases", Some(entries.len() as u64)));
-        let mut reports = check::run(&entries, &loaded, &settings, self.fail_fast, &|done| {
-            progress.lock().unwrap_or_else(PoisonError::into_inner).advance(1, done as u64);
-        });
-        progress.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+        let mut loaded = Loaded::new(&entries);
+        let mut reports = self.reports(&entries, &loaded, &settings, global);
         let blessed = match self.bless {
             Some(which) => bless(&files, &mut reports, which)?,
             None => 0,
         };
+        let mut repairs = check::repairs(&reports, &mut loaded, &settings);
+        if self.fix {
+            write_repairs(&std::mem::take(&mut repairs), global)?;
+            loaded = Loaded::new(&entries);
+            reports = self.reports(&entries, &loaded, &settings, global);
+        }
+        reports.iter_mut().for_each(Report::drop_repeated);
 
         self.page.write(global, || {
             let paths: Vec<_> = self.cases.paths.iter().map(|path| path.display().to_string()).collect();
-            backchat_workbench::report::check(&paths.join(", "), &reports, &loaded, playground.as_ref())
+            let name = paths.join(", ");
+            backchat_workbench::report::check(&name, &reports, &repairs, &loaded, playground.as_ref())
         })?;
         let mut sources = loaded.sources;
         for file in &files {
             sources = sources.with(&file.file, &file.text);
         }
-        report::write(&reports, &sources, &self.outputs, global)?;
-        tell!(global, "{}", report::summary(&reports, blessed, started.elapsed()));
+        for repair in &repairs {
+            sources = sources.with(&repair.file, &repair.before);
+        }
+        report::write(&reports, &repairs, &sources, &self.outputs, global)?;
+        tell!(global, "{}", report::summary(&reports, &repairs, blessed, started.elapsed()));
         Ok(ExitCode::from(report::worst(&reports)))
+    }
+
+    fn reports<'f>(
+        &self,
+        entries: &[Entry<'f>],
+        loaded: &Loaded,
+        settings: &Settings,
+        global: &Global,
+    ) -> Vec<Report<'f>> {
+        let progress = Mutex::new(Progress::new(global, "cases", Some(entries.len() as u64)));
+        let reports = check::run(entries, loaded, settings, self.fail_fast, &|done| {
+            progress.lock().unwrap_or_else(PoisonError::into_inner).advance(1, done as u64);
+        });
+        progress.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+        reports
     }
 
     fn may_bless(&self) -> Result<(), Diagnostic> {
@@ -183,6 +212,15 @@ impl Check {
         }
         entries
     }
+}
+
+/// Writes the repairs of templates into their files.
+fn write_repairs(repairs: &[TemplateRepair], global: &Global) -> Result<(), Failure> {
+    for repair in repairs {
+        let message = format!("{}: {}", repair.message(), repair.effect());
+        template_file::write(&repair.file, &repair.before, &repair.after, &message, global)?;
+    }
+    Ok(())
 }
 
 /// Writes expectations into the files, and removes the findings that this resolves. Returns how many cases changed.

@@ -7,19 +7,20 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::chat_options::{OutputFormat, Selected, announce, failed};
+use super::chat_options::{Budget, OutputFormat, Selected, announce, failed};
 use super::known_values;
 use super::report::Page;
 use super::{Failure, Global, input};
 use backchat_chat::source::Source;
-use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, escape_json, shell_word};
 use backchat_core::json::{self, Value};
 use backchat_derive::derive::{self, Derivation, Options, Remedy, Status};
 use backchat_derive::targets::Target;
 use backchat_parser::template::Template;
 use backchat_parser::template::source::write_into;
 use backchat_probe::diff::unified;
-use backchat_workbench::answers::samples;
+use backchat_probe::doctor;
+use backchat_workbench::answers::{self, samples};
 use backchat_workbench::report;
 #[cfg(feature = "tui")]
 use backchat_workbench::session;
@@ -50,7 +51,7 @@ With --jsonl: 0 if every row is proved, else 1.")]
 pub struct Derive {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, or `-`; give several, or a folder of them, to derive on all cores
-    #[arg(value_name = "SOURCE", required_unless_present = "jsonl")]
+    #[arg(value_name = "SOURCE", required_unless_present_any = ["jsonl", "samples"])]
     sources: Vec<String>,
     /// The source, if there is exactly one.
     #[arg(skip)]
@@ -94,6 +95,8 @@ pub struct Derive {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_values::target(), hide_possible_values = true, help = target_help())]
     target: Vec<&'static Target>,
     #[command(flatten)]
+    budget: Budget,
+    #[command(flatten)]
     page: Page,
 }
 
@@ -107,6 +110,15 @@ impl Derive {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(file) = &self.jsonl {
             return several::lines(self, file, global);
+        }
+        if let (true, Some(samples)) = (self.sources.is_empty(), &self.samples) {
+            let message = "outputs alone do not show a format: `derive` also needs a chat template";
+            let help = format!(
+                "name the model's: `backchat derive SOURCE --samples {}`; without one, write a chat template that prints \
+                 the markers of the outputs (docs/troubleshooting.md, \"You only have outputs\")",
+                shell_word(samples)
+            );
+            return Err(Diagnostic::error("no-source", message).help(help).into());
         }
         let sources = several::expand(&self.sources)?;
         match sources.as_slice() {
@@ -154,7 +166,7 @@ impl Derive {
             return Err(Diagnostic::error("output-is-source", message).help(help).into());
         }
         let options = self.options(&source)?;
-        let derivation = derive::derive(&source.template, &options).with_tokens_of(&source);
+        let derivation = self.derived(&source.template, &options).with_tokens_of(&source);
         let playground = self.page.playground(None)?;
         let page = || report::derivation(&source.file, &source.template, &derivation, &options, playground.as_ref());
         self.page.write(global, page)?;
@@ -167,7 +179,7 @@ impl Derive {
         }
         let mut out = io::stdout().lock();
         match self.format {
-            OutputFormat::Json => writeln!(out, "{}", derivation.to_value())?,
+            OutputFormat::Json => writeln!(out, "{}", escape_json(&derivation.to_value().to_string()))?,
             OutputFormat::Text if self.explain => {
                 out.write_all(derivation.explain(&source.file).as_bytes())?;
                 let is_new = existing(&self.source) != derivation.response_template;
@@ -179,6 +191,11 @@ impl Derive {
         }
         out.flush()?;
         Ok(ExitCode::from(exit_code(derivation.status)))
+    }
+
+    /// Derives within the budget.
+    fn derived(&self, chat_template: &str, options: &Options) -> Derivation {
+        self.budget.examine(|| derive::derive(chat_template, options))
     }
 
     /// A source, with the special tokens of the files next to it.
@@ -203,7 +220,7 @@ impl Derive {
         self.report(derivation, known.as_ref(), global);
         let Some(draft) = &derivation.response_template else { return Ok(()) };
         let is_proved = derivation.status == Status::Proved;
-        let text = format!("{}\n", draft.to_pretty("  "));
+        let text = written(draft);
         if self.write && !is_proved && !self.partial {
             tell!(global, "The draft is not proved and was not written; `--partial` writes it anyway.");
         } else if self.write {
@@ -220,9 +237,29 @@ impl Derive {
         } else {
             out.write_all(text.as_bytes())?;
         }
+        if !is_proved && !global.is_quiet() {
+            self.warn_of_agents()?;
+        }
         match is_proved {
             true => self.after_success(global),
             false => self.after_failure(derivation, global),
+        }
+        Ok(())
+    }
+
+    /// Names the repair of a chat template that does not take the conversations of agents.
+    fn warn_of_agents(&self) -> Result<(), Failure> {
+        if self.source == "-" {
+            // A pipe cannot be read a second time.
+            return Ok(());
+        }
+        let source = self.source_of(&self.source)?;
+        let given = &self.selected.given;
+        let options = doctor::Options::default().variables(given.variables(&source)).now(given.clock());
+        if let Ok(template) = answers::compile(&source)
+            && let Some(warning) = answers::agents_warning(&template, &options, &self.source)
+        {
+            super::note(&escape(&warning));
         }
         Ok(())
     }
@@ -247,9 +284,14 @@ impl Derive {
         if self.source == "-" {
             return;
         }
-        if derivation.remedy() == Some(&Remedy::NoTarget) {
-            let free = Self { target: Vec::new(), ..self.clone() };
-            tell!(global, "Next: {}, which is proved", free.again(&[]));
+        let free = Self { target: Vec::new(), ..self.clone() };
+        let proved = match derivation.remedy() {
+            Some(Remedy::NoTarget) => Some(free.again(&[])),
+            Some(Remedy::Target(name)) => Some(free.again(&["--target", name])),
+            _ => None,
+        };
+        if let Some(proved) = proved {
+            tell!(global, "Next: {proved}, which is proved");
             return;
         }
         let has_failed = !derivation.verdict.failures.is_empty() || !derivation.explained.departures.is_empty();
@@ -276,7 +318,7 @@ impl Derive {
                 let problem = |failure: Failure| session::Problem::from(failure);
                 let source = again.source_of(&again.source).map_err(problem)?;
                 let options = again.options(&source).map_err(problem)?;
-                Ok(session::derived(&derive::derive(&source.template, &options)))
+                Ok(session::derived(&again.derived(&source.template, &options)))
             }),
         };
         super::replay::show_given(given, origin, global)
@@ -351,6 +393,11 @@ fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<sess
         expected: sample.message.as_ref().and_then(Value::as_object).cloned(),
     });
     failures.chain(samples).map(generated).collect()
+}
+
+/// A draft as `derive` writes it: no character of it affects a terminal.
+fn written(draft: &Value) -> String {
+    escape_json(&format!("{}\n", draft.to_pretty("  "))).into_owned()
 }
 
 /// The exit code of `derive` and `prove`.

@@ -3,29 +3,19 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
 
-use super::{Derive, OutputFormat, exit_code};
-use crate::cli::progress::Progress;
-use crate::cli::{Failure, Global, chat_rows, input, rows};
-use backchat_core::diagnostic::{Diagnostic, Place, escape, shortened};
+use super::{Derive, OutputFormat, exit_code, written};
+use crate::cli::on_all_cores::on_all_cores;
+use crate::cli::{Failure, Global, chat_rows, folders, input, rows};
+use backchat_core::diagnostic::{Diagnostic, Place, escape, escape_json, shortened};
 use backchat_core::json::{Object, Value};
-use backchat_derive::derive::{self, Derivation, Options, Status};
+use backchat_derive::derive::{Derivation, Options, Status};
 use backchat_workbench::input::Problem;
 use backchat_workbench::report;
-
-/// How deep folders are searched for chat templates.
-const DEPTH: usize = 8;
-
-/// The files of a model folder that hold a chat template.
-const MODEL_FILES: [&str; 4] = ["chat_template.jinja", "chat_template.json", "tokenizer_config.json", "chat_templates"];
 
 /// A chat template among several.
 pub(super) struct ChatSource {
@@ -41,18 +31,11 @@ pub(super) fn expand(sources: &[String]) -> Result<Vec<ChatSource>, Failure> {
     let mut found = Vec::new();
     for source in sources {
         let path = Path::new(source);
-        if !path.is_dir() || is_model(path) {
+        if !folders::is_collection(path) {
             found.push(ChatSource { source: source.clone(), place: PathBuf::from(input::model_name(source)) });
             continue;
         }
-        let mut inside = Vec::new();
-        collect(path, DEPTH, &mut inside).map_err(|error| input::cannot_read(source, &error))?;
-        if inside.is_empty() {
-            return Err(Diagnostic::error("no-chat-templates", "this folder has no chat templates")
-                .at(Place::file(source.as_str()))
-                .help("pass .jinja or .gguf files, or a folder that contains them or model folders")
-                .into());
-        }
+        let inside = folders::templates_in(source, |_| false)?;
         found.extend(
             inside
                 .into_iter()
@@ -101,25 +84,6 @@ fn check_file(file: &Path, item: &ChatSource) -> Result<(), Diagnostic> {
     Err(Diagnostic::error("output-taken", message).at(Place::file(shown)).help("name another folder"))
 }
 
-fn is_model(folder: &Path) -> bool {
-    MODEL_FILES.iter().any(|name| folder.join(name).exists())
-}
-
-fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    let entries = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
-    let mut entries: Vec<PathBuf> = entries.collect::<io::Result<_>>()?;
-    entries.sort();
-    for path in entries {
-        let is_template = path.extension().is_some_and(|end| end == "jinja" || end == "gguf");
-        if path.is_dir() && is_model(&path) || path.is_file() && is_template {
-            found.push(path);
-        } else if path.is_dir() && depth > 0 {
-            collect(&path, depth - 1, found)?;
-        }
-    }
-    Ok(())
-}
-
 /// Derives from several sources. Each draft is written as soon as it is ready, and each line printed as soon as those
 /// before it are.
 pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Global) -> Result<ExitCode, Failure> {
@@ -147,7 +111,7 @@ pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Glo
         let opened = command.source_of(&item.source).and_then(|opened| Ok((command.options(&opened)?, opened)));
         let (derivation, took, page) = match opened {
             Ok((options, opened)) => {
-                let derivation = derive::derive(&opened.template, &options).with_tokens_of(&opened);
+                let derivation = command.derived(&opened.template, &options).with_tokens_of(&opened);
                 let took = began.elapsed();
                 let playground = command.page.playground(Some(&item.place))?;
                 let page =
@@ -194,7 +158,7 @@ pub(super) fn lines(command: &Derive, file: &str, global: &Global) -> Result<Exi
         |line: rows::Line, out: &mut String| {
             let (id, derivation) = row(command, &line.bytes);
             statuses.lock().unwrap_or_else(PoisonError::into_inner).push(derivation.status);
-            with_id(id, &derivation).write_to(out);
+            out.push_str(&with_id(id, &derivation));
             out.push('\n');
             match derivation.status {
                 Status::Failed => rows::Outcome::Failed,
@@ -234,7 +198,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
     }
     let tokens = ["bos_token", "eos_token"].iter().filter_map(|name| row.get(name)?.as_str());
     options.special_tokens.extend(tokens.map(str::to_owned));
-    (id, derive::derive(&template, &options))
+    (id, command.derived(&template, &options))
 }
 
 /// The derivation of a source that could not be read.
@@ -243,61 +207,17 @@ fn unreadable(failure: Failure) -> Derivation {
     Derivation::failed(diagnostic.unwrap_or_else(|| Diagnostic::error("cannot-read", "cannot read this")))
 }
 
-fn with_id(id: Value, derivation: &Derivation) -> Value {
+fn with_id(id: Value, derivation: &Derivation) -> String {
     let mut row = Object::from([("id".to_owned(), id)]);
     if let Value::Object(report) = derivation.to_value() {
         row.extend(report);
     }
-    Value::Object(row)
-}
-
-/// Runs a job for every source in parallel, and delivers the results in order, each as soon as possible. The first
-/// problem ends it.
-fn on_all_cores<R: Send>(
-    items: &[ChatSource],
-    global: &Global,
-    job: impl Fn(&ChatSource) -> R + Sync,
-    mut take: impl FnMut(&ChatSource, R) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let (count, next) = (items.len(), AtomicUsize::new(0));
-    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(count.max(1));
-    let mut progress = Progress::new(global, "templates", u64::try_from(count).ok());
-    let (send, receive) = channel();
-    let taken = thread::scope(|scope| {
-        for _ in 0..workers {
-            let (send, next, job) = (send.clone(), &next, &job);
-            scope.spawn(move || {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(at) else { return };
-                    // After a problem, results are no longer received.
-                    if send.send((at, job(item))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(send);
-        let mut waiting: HashMap<usize, R> = HashMap::new();
-        let mut done = 0;
-        for (at, result) in receive {
-            waiting.insert(at, result);
-            while let Some((item, result)) = items.get(done).zip(waiting.remove(&done)) {
-                progress.make_room();
-                take(item, result)?;
-                done += 1;
-            }
-            progress.advance(1, u64::try_from(done + waiting.len()).unwrap_or(0));
-        }
-        Ok(())
-    });
-    progress.finish();
-    taken
+    escape_json(&Value::Object(row).to_string()).into_owned()
 }
 
 fn write_draft(file: &Path, derivation: &Derivation) -> Result<(), Failure> {
     let Some(draft) = &derivation.response_template else { return Ok(()) };
-    Ok(crate::cli::signals::write_inside(file, format!("{}\n", draft.to_pretty("  ")))?)
+    Ok(crate::cli::signals::write_inside(file, written(draft))?)
 }
 
 /// The line of a source: its status, and the first cause of failure.

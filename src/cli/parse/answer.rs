@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use indexmap::IndexMap;
 
 use super::ids::Ids;
+use super::logged::{self, TextKey};
 use super::output::{Beginning, Piece};
 use super::row::{Row, RowOptions};
 use super::row_error::RowError;
@@ -26,6 +27,7 @@ use backchat_parser::parser::{
 };
 use backchat_parser::template::Template;
 use backchat_parser::tokens::Tokens;
+use backchat_workbench::replay::{NearMarker, ends_with_closer, near_marker};
 
 /// The options that hold for every row.
 #[derive(Default)]
@@ -38,6 +40,8 @@ pub struct ParseOptions {
     /// Whether events show calls as they grow.
     pub grows_calls: bool,
     pub chunks: Chunks,
+    /// The keys that lead to the output of a row; `text` if absent.
+    pub text_key: Option<TextKey>,
     pub template: Option<TemplateOrSchema>,
     pub prefix: Option<String>,
     pub tools: Option<Value>,
@@ -59,8 +63,8 @@ pub struct IdOptions {
 
 /// The result of a row.
 enum RowResult {
-    /// With the text, unless the output is ids.
-    Finished(Finished, Option<String>),
+    /// With the text, unless the output is ids, and the template.
+    Finished(Finished, Option<String>, Template),
     /// The message of a response schema, which may be any JSON.
     Message(Value),
 }
@@ -149,6 +153,10 @@ pub struct Read {
     pub text: String,
     /// The other keys of its row.
     pub others: Object,
+    /// What looks like a marker in it, if that is not a consequence of its problems.
+    pub near: Option<NearMarker>,
+    /// Whether it ends with a marker, so that nothing cut it off. Only looked up if a region reached its end.
+    pub is_complete: bool,
 }
 
 /// Answers rows, and caches the templates they carry.
@@ -185,10 +193,19 @@ impl<'a> Answerer<'a> {
 
     /// Reads the output of a row.
     pub fn read(&mut self, line: Line<'_>) -> Result<Read, RowError> {
-        let mut row = Row::read(line, self.options.row_options).1?;
+        let mut row = Row::read(line, self.options.row_options, self.options.text_key.as_ref()).1?;
         let others = std::mem::take(&mut row.others);
         match self.run(row, None)? {
-            RowResult::Finished(finished, text) => Ok(Read { finished, text: text.unwrap_or_default(), others }),
+            RowResult::Finished(finished, text, template) => {
+                // What explains an output that has problems is one of them, unless a misspelt opener left a closer over.
+                let is_left_over = |problem: &Problem| problem.kind == ProblemKind::StrayMarker;
+                let is_searched = finished.problems.iter().all(is_left_over);
+                let near = if is_searched { near_marker(&template, &finished.message) } else { None };
+                let text = text.unwrap_or_default();
+                let is_complete =
+                    finished.problems.iter().any(|problem| problem.at_end) && ends_with_closer(&template, &text);
+                Ok(Read { finished, text, others, near, is_complete })
+            }
             RowResult::Message(_) => {
                 Err(RowError::load("a response schema reports no problems; give a response template"))
             }
@@ -197,19 +214,19 @@ impl<'a> Answerer<'a> {
 
     /// Appends the answer to a row, one line of JSON.
     pub fn answer(&mut self, line: Line<'_>, out: &mut String) -> Outcome {
-        let (id, mut row) = Row::read(line, self.options.row_options);
+        let (id, mut row) = Row::read(line, self.options.row_options, self.options.text_key.as_ref());
         // The entries of the row have room for what the answer adds.
         let mut answer = row.as_mut().map(|row| std::mem::take(&mut row.others)).unwrap_or_default();
         answer.insert_at(0, "id", id);
         let mut recording =
             self.options.events.then(|| Recording { spans: self.options.spans, ..Recording::default() });
         let done = row.and_then(|row| self.run(row, recording.as_mut()));
-        if let Ok(RowResult::Finished(finished, _)) = &done {
+        if let Ok(RowResult::Finished(finished, ..)) = &done {
             self.doubts.count(finished);
         }
         let outcome = if done.is_ok() { Outcome::Answered } else { Outcome::Failed };
         match done {
-            Ok(RowResult::Finished(finished, text)) => {
+            Ok(RowResult::Finished(finished, text, _)) => {
                 complete(&mut answer, Ok(finished), text.as_deref(), recording);
             }
             Ok(RowResult::Message(message)) => {
@@ -257,7 +274,7 @@ impl<'a> Answerer<'a> {
             let stop_ids = ids.stop_ids.as_ref().unwrap_or(&self.options.ids.stop_ids);
             let parser = begin(beginning, (self.options, row_options), tools, stop_ids)?;
             return parse(parser, pieces.map(Piece::Ids), recording)
-                .map(|finished| RowResult::Finished(finished, None));
+                .map(|finished| RowResult::Finished(finished, None, template));
         }
         let parser = begin(Beginning::Text { template: &template, prefix }, (self.options, row_options), tools, &[])?;
         let piece = |feed| Piece::Text(Cow::Borrowed(feed));
@@ -266,7 +283,7 @@ impl<'a> Answerer<'a> {
             (None, Chunks::Whole) => parse(parser, std::iter::once(piece(&row.text)), recording)?,
             (None, chunks) => parse(parser, chunks.split(&row.text).map(piece), recording)?,
         };
-        Ok(RowResult::Finished(finished, Some(row.text)))
+        Ok(RowResult::Finished(finished, Some(row.text), template))
     }
 
     /// The tools of a row, or else those of the command line.
@@ -332,9 +349,12 @@ fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
         Value::String(path) if path == "-" => {
             Err(RowError::load("`template` is `-`; a row cannot read a file from standard input"))
         }
-        Value::String(path) => input::template_or_schema(path)
-            .map(TemplateOrSchema::from)
-            .map_err(|error| RowError::load(format!("{path}: {}", joined(&error.diagnostics)))),
+        Value::String(text) => match logged::carried(text) {
+            Some(carried) => loaded(&carried?),
+            None => input::template_or_schema(text)
+                .map(TemplateOrSchema::from)
+                .map_err(|error| RowError::load(format!("{text}: {}", joined(&error.diagnostics)))),
+        },
         carried if schema::source::holds_schema(carried) => Schema::from_value(carried)
             .map(|loaded| TemplateOrSchema::Schema(loaded.schema))
             .map_err(|found| RowError::load(joined(&found))),

@@ -2,6 +2,7 @@
 
 mod answer;
 mod ids;
+mod logged;
 mod output;
 mod row;
 mod row_error;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 pub use self::answer::{Answerer, Doubts, ParseOptions};
 use self::answer::{IdOptions, Recording};
+pub use self::logged::{TextKey, own_row};
 use self::output::{Beginning, Piece};
 use self::row::RowOptions;
 use self::row_error::RowError;
@@ -31,6 +33,7 @@ use backchat_legacy::schema::source::{Source, TemplateOrSchema};
 use backchat_parser::content::Mode;
 use backchat_parser::parser::{Chunks, ClosersInStrings, Finished, Policies, Policy, Reasoning, TokenTemplate};
 use backchat_parser::template::Template;
+use backchat_workbench::replay::{NearMarker, near_marker};
 
 /// Parse model output with a response template
 #[derive(Debug, clap::Args)]
@@ -64,7 +67,7 @@ pub struct Parse {
     /// Also print the events, feed by feed; without --jsonl, in stable mode, including calls as they grow
     #[arg(long)]
     events: bool,
-    /// Add to each event the start and end of its text, the captures of the opening pattern, and with --tokenizer the
+    /// Add to each event the start and end of its text, the captures of its delimiter, and with --tokenizer the
     /// range of ids that the text came from
     #[arg(long, requires = "events")]
     spans: bool,
@@ -112,6 +115,10 @@ pub struct Parse {
     /// "stop_ids"?} for the text; other keys are passed through
     #[arg(long, value_name = "FILE")]
     jsonl: Option<String>,
+    /// With --jsonl, take the output of a row from this key, such as `response.text`; OpenAI's responses and the outputs
+    /// of vLLM are read as they are logged
+    #[arg(long, value_name = "KEY", requires = "jsonl")]
+    text_key: Option<TextKey>,
 }
 
 const MODES: &Names<Mode> = &[("stable", Mode::Stable, ""), ("reference", Mode::Reference, "")];
@@ -134,6 +141,7 @@ impl Parse {
             // Rows have only the events of transformers.
             grows_calls: self.events && self.jsonl.is_none(),
             chunks: self.chunks,
+            text_key: self.text_key.clone(),
             template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
             prefix: self.prefix.as_deref().map(input::text).transpose()?,
             tools: self.tools.as_deref().map(input::tools).transpose()?,
@@ -236,16 +244,14 @@ impl Parse {
             Some(arriving) => arriving.finish()?,
             None => known.clone(),
         };
+        let near = done.as_ref().ok().and_then(|finished| near_marker(template, &finished.message));
         if let Ok(finished) = &mut done {
             let message = Value::Object(std::mem::take(&mut finished.message));
-            if out.is_terminal() {
-                writeln!(out, "{}", show::message(&message, color))?;
-            } else if !options.events {
-                writeln!(out, "{message}")?;
-            }
+            print_message(&mut out, &message, options.events, color)?;
         }
         drop(out);
-        let is_clean = report(&done, &recording, options.mode, (input::name(path), text), global);
+        let suspect = Suspect { template, near: near.as_ref() };
+        let is_clean = report(&done, (&recording, suspect), options.mode, (input::name(path), text), global);
         let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
         let is_good = done.as_ref().is_ok_and(is_whole) && (is_clean || !self.strict);
         Ok(ExitCode::from(u8::from(!is_good)))
@@ -276,17 +282,36 @@ impl Parse {
     }
 }
 
+/// Prints the message: for people on a terminal, as JSON elsewhere, unless its events were printed there.
+fn print_message(out: &mut io::StdoutLock<'_>, message: &Value, has_events: bool, color: bool) -> io::Result<()> {
+    if out.is_terminal() {
+        writeln!(out, "{}", show::message(message, color))
+    } else if has_events {
+        Ok(())
+    } else {
+        writeln!(out, "{message}")
+    }
+}
+
+/// What a doubt may be explained by: the template, and text that looks like a marker of it.
+#[derive(Clone, Copy)]
+struct Suspect<'a> {
+    template: &'a Template,
+    near: Option<&'a NearMarker>,
+}
+
 /// Reports doubts about the answer, with their positions in the file; returns whether there are none.
 fn report(
     done: &Result<Finished, RowError>,
-    recording: &Recording,
+    (recording, suspect): (&Recording, Suspect<'_>),
     mode: Mode,
     (file, text): (&str, String),
     global: &Global,
 ) -> bool {
     let mut diagnostics: Vec<_> = show::malformed(recording, &text, file).collect();
-    diagnostics.extend(show::unclosed(recording, &text, file));
+    diagnostics.extend(show::unclosed(recording, suspect.template, &text, file));
     diagnostics.extend(show::problems(recording, &text, file));
+    diagnostics.extend(suspect.near.map(|near| show::near_marker(near, &text, file)));
     match done {
         Ok(finished) => {
             diagnostics.extend(finished.missing.iter().map(|field| show::missing(field, file)));

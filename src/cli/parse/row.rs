@@ -2,6 +2,7 @@
 
 use super::REASONING;
 use super::ids::Ids;
+use super::logged::{self, TextKey};
 use super::row_error::{RowError, take};
 use crate::cli::known_values::named_in_row;
 use crate::cli::rows::Line;
@@ -42,7 +43,11 @@ pub struct Row {
 
 impl Row {
     /// Reads a row; `defaults` apply to absent keys. The `id` is returned unchanged, even if the row has an error.
-    pub fn read(Line { number, bytes }: Line<'_>, defaults: RowOptions) -> (Value, Result<Self, RowError>) {
+    pub fn read(
+        Line { number, bytes }: Line<'_>,
+        defaults: RowOptions,
+        key: Option<&TextKey>,
+    ) -> (Value, Result<Self, RowError>) {
         let text = match std::str::from_utf8(&bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -54,7 +59,8 @@ impl Row {
             Ok(Value::Object(mut entries)) => {
                 // A row may be large: its text is held once.
                 drop(bytes);
-                (entries.shift_remove("id").unwrap_or_default(), Self::from_entries(entries, defaults))
+                let id = entries.shift_remove("id").unwrap_or_default();
+                (id, logged::complete(&mut entries, key).and_then(|()| Self::from_entries(entries, defaults)))
             }
             Ok(other) => {
                 let message = format!("line {number} is {}; a row is an object with `text` in it", other.kind());
@@ -74,7 +80,7 @@ impl Row {
             None if ids.is_some() => String::new(),
             Some(Value::String(text)) => text,
             Some(other) => return Err(RowError::load(format!("`text` must be a string, not {}", other.kind()))),
-            None => return Err(RowError::load("the row has no `text`")),
+            None => return Err(RowError::load("the row has no `text`; `--text-key` names another key")),
         };
         let prefix = match entries.shift_remove("prefix") {
             Some(Value::String(prefix)) => Ok(Some(prefix)),
@@ -148,7 +154,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> (String, Result<Row, RowError>) {
-        let (id, row) = Row::read(Line { number: 7, bytes: line.as_bytes().into() }, RowOptions::default());
+        let (id, row) = Row::read(Line { number: 7, bytes: line.as_bytes().into() }, RowOptions::default(), None);
         (id.to_string(), row)
     }
 
@@ -183,7 +189,7 @@ mod tests {
         let cases = [
             ("{", "null", "load", "line 7, column 2: not valid JSON: "),
             ("[]", "null", "load", "line 7 is a list; a row is an object with `text` in it"),
-            (r#"{"id": 1}"#, "1", "load", "the row has no `text`"),
+            (r#"{"id": 1}"#, "1", "load", "the row has no `text`; `--text-key` names another key"),
             (r#"{"id": 1, "text": 5}"#, "1", "load", "`text` must be a string, not a number"),
             (
                 r#"{"text": "", "reasoning": "none"}"#,
@@ -211,7 +217,7 @@ mod tests {
         let (_, row) = read(r#"{"text": "", "prefix": null}"#);
         assert_eq!(row.unwrap().prefix.unwrap_err().stage, "prefix");
         let line = Line { number: 3, bytes: b"{\"text\": \"\xff\"}".into() };
-        let (_, row) = Row::read(line, RowOptions::default());
+        let (_, row) = Row::read(line, RowOptions::default(), None);
         assert_eq!(row.unwrap_err().message, "line 3 is not UTF-8 at its byte 11");
     }
 }

@@ -7,6 +7,9 @@ use super::row_error::RowError;
 use backchat_core::diagnostic::{self, Diagnostic, Place, escape};
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::parser::{Event, Mode, ProblemKind, Span};
+use backchat_parser::template::Template;
+use backchat_workbench::audit::NEAR_MARKER;
+use backchat_workbench::replay::{NearMarker, why_unclosed};
 
 const RESET: &str = "\x1b[0m";
 pub(super) const KEY: &str = "\x1b[36m";
@@ -131,22 +134,33 @@ pub fn malformed(recording: &Recording, text: &str, file: &str) -> impl Iterator
 }
 
 /// The findings about regions without a closer.
-pub fn unclosed(recording: &Recording, text: &str, file: &str) -> impl Iterator<Item = Diagnostic> {
+pub fn unclosed<'a>(
+    recording: &'a Recording,
+    template: &'a Template,
+    text: &'a str,
+    file: &'a str,
+) -> impl Iterator<Item = Diagnostic> + 'a {
     recording.events().filter_map(move |event| match event {
         Event::Problem(problem) if problem.kind == ProblemKind::Unclosed => {
-            let (by, help) = match problem.at_end {
-                true => ("the end of the text", "the output was cut off: do not act on what this region says"),
-                false => ("the end of the turn", "the model left its closer out: compare the region with the output"),
-            };
-            let message = format!(
-                "a region of `{}` was closed by {by}, not by its own delimiter",
-                problem.field.as_deref().unwrap_or_default()
-            );
-            let place = place(&problem.span, recording.prefix_length, text).in_file(file);
-            Some(Diagnostic::warning("unclosed-region", message).at(place).help(help))
+            let field = problem.field.as_deref().unwrap_or_default();
+            let by = if problem.at_end { "the end of the text" } else { "the end of the turn" };
+            let message = format!("a region of `{field}` was closed by {by}, not by its own delimiter");
+            let place = place(&problem.span, recording.prefix_length, text);
+            let body = place.span.as_ref().and_then(|span| text.get(span.clone())).unwrap_or_default();
+            let help = why_unclosed(template, field, body, problem.at_end);
+            Some(Diagnostic::warning("unclosed-region", message).at(place.in_file(file)).help(help))
         }
         _ => None,
     })
+}
+
+/// The finding about text that looks like a marker.
+pub fn near_marker(near: &NearMarker, text: &str, file: &str) -> Diagnostic {
+    let place = match text.find(near.written.as_str()) {
+        Some(start) => Place::span(text, start..start + near.written.len()),
+        None => Place::default(),
+    };
+    Diagnostic::warning(NEAR_MARKER, near.describe()).at(place.in_file(file)).help(near.help())
 }
 
 /// The findings about other problems, and about recovered ones. Those left out are in the notes.

@@ -7,7 +7,7 @@ use super::output::Piece;
 use super::row_error::RowError;
 use super::show::{BAD, KEY, Pen, QUIET, STEP, STRING, excerpt, shortened, tail};
 use backchat_core::diagnostic::escape;
-use backchat_parser::parser::{EventRef, Finished, Held, Parser, ProblemKind, Span};
+use backchat_parser::parser::{Capture, EventRef, Finished, Held, Parser, ProblemKind, Span};
 use backchat_parser::template::Template;
 
 /// Parses a text feed by feed and writes each feed, its events, and the held text after it.
@@ -117,19 +117,24 @@ impl Table<'_> {
         if self.spans { format!("{}..{}  {text}", span.start, span.end) } else { text.to_owned() }
     }
 
+    /// The captures of a delimiter, if requested.
+    fn captures(&self, captures: &[Capture]) -> String {
+        let captures = captures.iter().filter(|_| self.spans);
+        let captures = captures.map(|capture| format!("{}={}", escape(&capture.name), excerpt(&capture.text)));
+        captures.collect::<Vec<_>>().join(" ")
+    }
+
     fn event(&mut self, event: EventRef<'_>) {
         match event {
             EventRef::Open { field, span, captures } => {
-                let captures = captures.iter().filter(|_| self.spans);
-                let captures = captures.map(|capture| format!("{}={}", escape(&capture.name), excerpt(&capture.text)));
-                let captures: Vec<String> = captures.collect();
-                self.line("open", field, &self.at(&span, &captures.join(" ")), KEY);
+                self.line("open", field, &self.at(&span, &self.captures(captures)), KEY);
             }
             EventRef::Chunk { field, text, dirty, span } => {
                 self.line(if dirty { "raw" } else { "chunk" }, field, &self.at(&span, &excerpt(text)), "");
             }
-            EventRef::Close { field, value, span, .. } => {
-                self.line("close", field, &self.at(&span, &shortened(&value.to_string())), STRING);
+            EventRef::Close { field, value, captures, span, .. } => {
+                let text = format!("{}  {}", shortened(&value.to_string()), self.captures(captures));
+                self.line("close", field, &self.at(&span, &text), STRING);
             }
             EventRef::Malformed { field, reason, span, .. } => {
                 self.line("malformed", field, &self.at(&span, &escape(reason)), BAD);

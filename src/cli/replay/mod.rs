@@ -1,5 +1,6 @@
 //! `backchat replay`: opens a session on the workbench, or prints its events as a table if there is no terminal.
 
+mod comparison;
 mod table;
 
 use std::collections::HashSet;
@@ -7,12 +8,13 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use self::comparison::Comparison;
 use super::arriving::Arriving;
-use super::chat_options::{NOW, assignment};
+use super::chat_options::{Budget, NOW, assignment};
 use super::known_values::{Names, one_of};
 use super::report::Page;
 use super::{Failure, Global, note};
-use backchat_core::diagnostic::Diagnostic;
+use backchat_core::diagnostic::{Diagnostic, is_rows};
 use backchat_core::json::Value;
 use backchat_parser::parser::{Chunks, Mode};
 use backchat_workbench::check::holds_cases;
@@ -25,6 +27,10 @@ use backchat_workbench::tui::{self, App, Theme};
 
 /// The assumption if the prompt is not known.
 const NO_PREFIX: &str = "without --prefix, the prompt is assumed to end at the start anchor";
+
+/// A pipe is shown while it arrives, as one output.
+const ROWS_AS_TEXT: &str = "standard input is JSON Lines and was read as the text of one output; for an output per row, save \
+                            it and name the file: `backchat replay TEMPLATE outputs.jsonl`";
 
 /// Step through the parse of an output and see why it reads as it does
 #[derive(Debug, Default, clap::Args)]
@@ -74,6 +80,8 @@ pub struct Replay {
     /// Set a template variable; the value is JSON, or else text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
+    #[command(flatten)]
+    budget: Budget,
     /// Choose colors for this background
     #[arg(long, value_parser = one_of(THEMES), default_value = "auto")]
     theme: AskedTheme,
@@ -217,13 +225,17 @@ impl Replay {
             chat_template: self.chat_template.clone(),
             variables: self.set.clone(),
             now: Some(NOW.to_owned()),
+            budget: self.budget.work(),
         }
     }
 
     /// The events of every output as a table, one for each requested answer.
     fn print(&self, outputs: &OutputSet, global: &Global) -> Result<ExitCode, Failure> {
-        let mut out = io::stdout().lock();
         let several = outputs.names().len() > 1;
+        if several && !matches!(self.showing(), Showing::One(_)) {
+            return self.print_comparison(outputs, global);
+        }
+        let mut out = io::stdout().lock();
         let mut read = 0;
         let mut seen = Problems::default();
         for (index, name) in outputs.names().iter().enumerate() {
@@ -244,6 +256,34 @@ impl Replay {
         }
         out.flush()?;
         Ok(ExitCode::from(if read == 0 { 2 } else { 0 }))
+    }
+
+    /// How two answers to many outputs differ: the tables of the smallest output of each cause, and the causes last.
+    fn print_comparison(&self, outputs: &OutputSet, global: &Global) -> Result<ExitCode, Failure> {
+        let mut seen = Problems::default();
+        let mut comparison = Comparison::default();
+        for (index, name) in outputs.names().iter().enumerate() {
+            match outputs.material(index) {
+                Ok(material) => comparison.add(index, name, &self.sides(&material, Chunks::Whole.into())?),
+                Err(problem) => seen.report(problem, global),
+            }
+        }
+        if comparison.outputs == 0 {
+            return Ok(ExitCode::from(2));
+        }
+        if !global.is_quiet() {
+            self.note_assumptions(outputs);
+        }
+        let mut out = io::stdout().lock();
+        let causes = comparison.causes();
+        for (at, cause) in causes.iter().enumerate() {
+            let name = outputs.names().get(cause.smallest).map(String::as_str);
+            self.print_one(&outputs.material(cause.smallest)?, name, at == 0, &mut out)?;
+        }
+        let gap = if causes.is_empty() { "" } else { "\n" };
+        write!(out, "{gap}{}", comparison.summary(&causes))?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
     }
 
     /// The tables of one output, with its name if there are others.
@@ -312,7 +352,10 @@ impl Replay {
             table.rows(growing.recording(), &mut lines);
             table.held(growing.recording(), growing.recording().feed_count(), &mut lines);
         }
-        arriving.finish()?;
+        let text = arriving.finish()?;
+        if is_rows(&text) && !global.is_quiet() {
+            note(ROWS_AS_TEXT);
+        }
         let recording = growing.finish();
         table.rows(&recording, &mut lines);
         table.end(&recording, None, &mut lines);

@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use backchat_core::diagnostic::{self, escape};
 use backchat_core::json::{Object, Value};
-use backchat_workbench::replay::{Outcome, Recording, gives, longest_held, shown};
+use backchat_parser::parser::ProblemKind;
+use backchat_workbench::replay::{
+    Outcome, Recording, gives, longest_held, near_marker, problem_in_words, shown, why_unclosed,
+};
 
 /// The longest text that a row shows, in characters.
 const WIDTH: usize = 60;
@@ -70,9 +73,27 @@ impl Table {
         let _ = writeln!(out, "{at:>6}  {:<10} {:<name_width$}  {why}", "held", "", name_width = self.name_width);
     }
 
+    /// Writes what `parse` warns of.
+    fn problems(&mut self, recording: &Recording, out: &mut String) {
+        for problem in recording.problems() {
+            let span = recording.problem_span(problem);
+            let at = self.offsets.next(recording, span.start);
+            let mut words = problem_in_words(problem);
+            if let (ProblemKind::Unclosed, Some(field)) = (problem.kind, &problem.field) {
+                let why = why_unclosed(recording.template(), field, recording.slice(span), problem.at_end);
+                words.push_str(&format!(": {why}"));
+            }
+            let _ = writeln!(out, "{at:>6}  {:<10} {}", "problem", escape(&words));
+        }
+        if let Some(near) = near_marker(recording.template(), &recording.message(recording.end())) {
+            let _ = writeln!(out, "{:>6}  {:<10} {}", "", "problem", escape(&near.describe()));
+        }
+    }
+
     /// Writes how it ended, and the message.
     pub fn end(mut self, recording: &Recording, expected: Option<&Object>, out: &mut String) {
         self.held(recording, recording.before_end().feed + 1, out);
+        self.problems(recording, out);
         let _ = writeln!(out, "{:>6}  {}", "end", escape(&ending(recording)));
         let _ = match expected {
             None => writeln!(out, "{:>6}  {}", "", shortened(&message(recording))),

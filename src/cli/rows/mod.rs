@@ -9,7 +9,7 @@ mod turns;
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -77,7 +77,9 @@ where
     };
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let blocks = Mutex::new(Blocks::new(reader));
-    let turns = Turns::new(io::stdout(), Progress::new(global, "rows", length), workers);
+    let out = io::stdout();
+    let on_terminal = out.is_terminal();
+    let turns = Turns::new(out, on_terminal, Progress::new(global, "rows", length), workers);
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| work(&blocks, &turns, worker()));

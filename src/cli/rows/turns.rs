@@ -1,5 +1,6 @@
 //! Writes answers in order: an early worker leaves its answers to the worker whose turn it is.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,6 +8,7 @@ use std::thread;
 
 use super::{Fault, MAX_SPARE, Tally};
 use crate::cli::progress::Progress;
+use backchat_core::diagnostic::escape_json;
 
 /// How many blocks each worker may be ahead of the slowest.
 const AHEAD: usize = 4;
@@ -24,6 +26,8 @@ pub(super) struct Turns<W> {
     /// Signals that the turn has changed, or that there are no more turns.
     moved: Condvar,
     ahead: u64,
+    /// Whether a terminal shows the answers: what affects it is an escape then.
+    on_terminal: bool,
 }
 
 struct State<W> {
@@ -44,7 +48,7 @@ struct State<W> {
 }
 
 impl<W: Write> Turns<W> {
-    pub fn new(out: W, progress: Progress, workers: usize) -> Self {
+    pub fn new(out: W, on_terminal: bool, progress: Progress, workers: usize) -> Self {
         let state = State {
             out: Some((out, progress)),
             turn: 0,
@@ -55,7 +59,8 @@ impl<W: Write> Turns<W> {
             stopped: false,
             fault: None,
         };
-        Self { state: Mutex::new(state), moved: Condvar::new(), ahead: (AHEAD * workers) as u64 }
+        let ahead = (AHEAD * workers) as u64;
+        Self { state: Mutex::new(state), moved: Condvar::new(), ahead, on_terminal }
     }
 
     fn state(&self) -> MutexGuard<'_, State<W>> {
@@ -91,7 +96,9 @@ impl<W: Write> Turns<W> {
             if !answers.text.is_empty() {
                 progress.make_room();
             }
-            let written = out.write_all(answers.text.as_bytes()).and_then(|()| out.flush());
+            let shown = if self.on_terminal { escape_json(&answers.text) } else { Cow::Borrowed(&*answers.text) };
+            let written = out.write_all(shown.as_bytes()).and_then(|()| out.flush());
+            drop(shown);
             progress.advance(answers.length, rows);
             answers.text.clear();
             state = self.state();
@@ -156,7 +163,7 @@ mod tests {
     }
 
     fn turns<W: Write>(out: W) -> Turns<W> {
-        Turns::new(out, Progress::new(&Global { color: Color::Never, quiet: true }, "rows", None), 1)
+        Turns::new(out, false, Progress::new(&Global { color: Color::Never, quiet: true }, "rows", None), 1)
     }
 
     #[test]
@@ -169,6 +176,18 @@ mod tests {
         }
         assert!(turns.end().is_ok_and(|tally| tally.rows == 5));
         assert_eq!(out, b"abcde");
+    }
+
+    #[test]
+    fn answers_on_a_terminal_cannot_affect_it() {
+        for (on_terminal, shown) in [(false, "[\"a\u{202e}b\"]\n"), (true, "[\"a\\u202eb\"]\n")] {
+            let mut out = Vec::new();
+            let progress = Progress::new(&Global { color: Color::Never, quiet: true }, "rows", None);
+            let turns = Turns::new(&mut out, on_terminal, progress, 1);
+            turns.deliver(0, answers("[\"a\u{202e}b\"]\n"));
+            assert!(turns.end().is_ok());
+            assert_eq!(out, shown.as_bytes());
+        }
     }
 
     #[test]

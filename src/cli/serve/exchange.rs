@@ -18,7 +18,7 @@ use tokio::time::Sleep;
 use super::outgoing::{BrokenOff, Outgoing, Outlet, of_type, whole};
 use super::state::{Server, status_name};
 use super::upstream::Incomplete;
-use crate::serve::answer::{Answer, Delta, problems_to_value};
+use crate::serve::answer::{Answer, problems_to_value};
 use crate::serve::api_error::ApiError;
 use crate::serve::chunk::{CallIds, Envelope, WholeMessage};
 use crate::serve::engine::{Engine, Facts};
@@ -30,6 +30,7 @@ use crate::serve::reply::{Reply, ReplyReader, Update, Usage, error_text};
 use crate::serve::request::ChatRequest;
 use crate::serve::stop_strings::StopStrings;
 use backchat_core::json::{self, Value};
+use backchat_parser::deltas::Delta;
 
 /// How long to wait for the token counts once all choices have ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);

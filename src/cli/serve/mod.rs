@@ -32,17 +32,23 @@ use self::recorded::Recorded;
 use self::recorder::Recorder;
 use self::state::Server;
 use self::upstream::{Target, Upstream};
+use super::chat_options::Budget;
 use super::durations::seconds;
 use super::known_values::{Names, known, one_of, policies};
 use super::{Failure, Global, input, note, special_tokens};
-use crate::serve::answer::CallDelivery;
-use crate::serve::chunk::ReasoningName;
+
 use crate::serve::engine::Engine;
 use crate::serve::model::Model;
-use backchat_chat::source;
+use backchat_chat::{ChatTemplate, ended, source};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, counted, escape};
+use backchat_core::json::Object;
 use backchat_derive::derive;
+use backchat_parser::deltas::{CallDelivery, ReasoningName};
 use backchat_parser::parser::{Policies, RecoveryPolicy};
+use backchat_probe::doctor::{self, Problem};
+use backchat_probe::mending;
+use backchat_probe::probe::NOW;
+use backchat_workbench::answers;
 
 /// Serve a model's chat API in front of an engine that only completes text
 #[derive(Clone, Debug, clap::Args)]
@@ -51,6 +57,7 @@ Examples:
   backchat serve ./my-model --upstream http://127.0.0.1:8000
   backchat serve ./my-model --upstream http://127.0.0.1:11434 --engine ollama --record log.jsonl
   backchat serve ORG/NAME --upstream http://127.0.0.1:30000 --host 0.0.0.0 --api-key-file key.txt
+  backchat serve ./my-model --upstream http://127.0.0.1:8000 --repair
   backchat serve ./my-model --replay log.jsonl
 
 The server renders the prompt, asks the engine for text, parses it with the model's response
@@ -124,10 +131,15 @@ pub struct Serve {
     #[arg(long = "unconstrained", value_name = "WHAT", value_parser = one_of(UNCONSTRAINED), default_value = "refuse")]
     #[arg(action = ArgAction::Set)]
     allows_unconstrained: bool,
+    /// Repair the chat template first, as `backchat fix` does, so that it takes the conversations that agents send
+    #[arg(long)]
+    repair: bool,
     /// Recover from problems with these policies: a comma-separated list, or `all`
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
     #[arg(value_parser = known(recover, policies), hide_possible_values = true)]
     recover: Policies,
+    #[command(flatten)]
+    budget: Budget,
     /// Accept request bodies of up to this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
     max_body: u64,
@@ -266,6 +278,7 @@ impl Serve {
         if model.was_derived() {
             note("the model has no response template: it is served with the one derived from its chat template");
         }
+        super::warn_of(model.doubts());
         if !shows_special_tokens {
             let special = special_tokens::read(None, &self.model)?;
             let lost: Vec<&str> = model
@@ -318,21 +331,57 @@ impl Serve {
             .map_err(|message| Diagnostic::error("serve-upstream", format!("`--upstream`: {message}")).into())
     }
 
+    /// Prepares the model in one examination of its chat template.
     fn model(&self, global: &Global) -> Result<Model, Failure> {
-        let source = source::open(&self.model, None)?;
+        let source = self.source(global)?;
+        self.budget.examine(|| {
+            let model = self.prepared(&source, global)?;
+            if let Some(why) = ended() {
+                tell!(
+                    global,
+                    "note: the examination of the chat template ended early: {why}; some answers may be read wrongly"
+                );
+            }
+            Ok(model)
+        })
+    }
+
+    /// The chat template, repaired if that was asked for.
+    fn source(&self, global: &Global) -> Result<source::Source, Failure> {
+        let source = source::open(&self.model, None)?.with_tokens_beside();
+        if self.repair {
+            return Ok(source.map_templates(|template, tokens| repaired(template, tokens, self.budget, global)));
+        }
+        if !global.is_quiet() {
+            self.warn_of_agents(&source);
+        }
+        Ok(source)
+    }
+
+    fn prepared(&self, source: &source::Source, global: &Global) -> Result<Model, Failure> {
         let stored = input::template(&self.model).ok().map(|opened| opened.loaded.template);
         if !source.other_names.is_empty() {
             tell!(global, "note: there are other chat templates: {}", escape(&source.other_names.join(", ")));
         }
-        let model = Model::new(&source, stored).map_err(|mut diagnostics| {
+        let model = Model::new(source, stored).map_err(|mut diagnostics| {
             for diagnostic in &mut diagnostics {
                 diagnostic.place.get_or_insert_default().file.get_or_insert_with(|| source.file.clone());
             }
             let sources = Sources::none().with(source.file.clone(), source.template.clone());
             Failure::Diagnostics { diagnostics, sources }
         })?;
-        let policies = self.policies(&source, &model, global);
+        let policies = self.policies(source, &model, global);
         Ok(model.recover(policies))
+    }
+
+    /// Names what the chat template does not take of what agents send, and the option that repairs it.
+    fn warn_of_agents(&self, source: &source::Source) {
+        let source = source.clone().for_tools();
+        let Ok(template) = ChatTemplate::compile(&source.template) else { return };
+        let options = doctor::Options::default().variables(source.special_tokens.clone()).now(NOW.to_owned());
+        if let Some(warning) = answers::agents_warning(&template, &options, &self.model) {
+            note(&escape(&format!("{warning}, and `--repair` serves the repaired template")));
+        }
     }
 
     /// The requested policies, except those that change conforming turns.
@@ -369,6 +418,24 @@ impl Serve {
             None => input::model_name(&self.model),
         }
     }
+}
+
+/// A repaired chat template, with a note about what was repaired and what was left.
+fn repaired(text: &str, tokens: &Object, budget: Budget, global: &Global) -> String {
+    let Ok(template) = ChatTemplate::compile(text) else { return text.to_owned() };
+    let options = doctor::Options::default().variables(tokens.clone()).now(NOW.to_owned()).budget(budget.work());
+    let repair = mending::repair(text, &template, &[], &options);
+    let names = |problems: Vec<Problem>| {
+        let ids: Vec<&str> = problems.into_iter().map(Problem::id).collect();
+        if ids.is_empty() { "nothing".to_owned() } else { ids.join(", ") }
+    };
+    let cured = names(repair.cured.iter().map(|cured| cured.problem).collect());
+    let left = names(repair.left.iter().map(|left| left.problem).collect());
+    tell!(global, "note: the chat template runs repaired: {cured}; left as it is: {left}");
+    if !repair.cured.is_empty() {
+        answers::proved(&repair.proof).iter().for_each(|sentence| tell!(global, "note: {}", escape(sentence)));
+    }
+    repair.text
 }
 
 /// The signals that end the server.
