@@ -63,6 +63,11 @@ pub struct Results<'d> {
 }
 
 impl Outputs {
+    /// The files that it writes.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.output.iter().map(|target| &target.path)
+    }
+
     /// Writes the findings to all requested outputs.
     pub fn write(&self, found: &Results<'_>, global: &Global) -> Result<(), Failure> {
         for target in &self.output {

@@ -10,6 +10,7 @@ use super::chat_options::{Budget, template_name};
 use super::diagnostic_outputs::{Outputs, Results};
 use super::known_values::{self, rule_named};
 use super::lint_config::Config;
+use super::watch::{self, Watched};
 use super::{Failure, Global, folders, input, template_file};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
@@ -83,6 +84,9 @@ pub struct Lint {
     config: Option<PathBuf>,
     #[command(flatten)]
     budget: Budget,
+    /// Run again whenever a file changes, with what changed on top; Ctrl-C ends
+    #[arg(long, conflicts_with_all = ["fix", "explain"])]
+    watch: bool,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -91,9 +95,17 @@ pub struct Lint {
 const ROUNDS: usize = 10;
 
 impl Lint {
+    fn watched(&self) -> Watched {
+        let named = self.templates.iter().chain(&self.chat_template).chain(&self.tokenizer).map(PathBuf::from);
+        Watched::new(named.chain(self.config.clone())).without(self.outputs.files())
+    }
+
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(name) = &self.explain {
             return explain(name);
+        }
+        if self.watch {
+            return watch::run("lint", &self.watched(), global);
         }
         let config = Config::read(self.config.as_deref())?;
         let mut targets = if self.target.is_empty() { config.targets.clone() } else { self.target.clone() };

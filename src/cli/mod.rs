@@ -69,6 +69,7 @@ mod special_tokens;
 mod template_file;
 mod token_ids;
 mod unrender;
+mod watch;
 
 use std::borrow::Cow;
 use std::ffi::OsString;

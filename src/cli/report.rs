@@ -39,6 +39,11 @@ impl Page {
         })
     }
 
+    /// The file of the report.
+    pub fn file(&self) -> Option<&PathBuf> {
+        self.report.as_ref()
+    }
+
     pub fn is_asked(&self) -> bool {
         self.report.is_some()
     }

@@ -73,6 +73,7 @@ mod svg;
 mod targets;
 mod terminal;
 mod unusual;
+mod watch;
 mod wheel;
 mod workbench;
 

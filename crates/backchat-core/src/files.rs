@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The texts of open documents by the paths of their files.
 pub type Documents = HashMap<PathBuf, Arc<str>>;
@@ -48,6 +49,15 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
 /// Whether a path names a file, or an open document.
 pub fn is_file(path: &Path) -> bool {
     open_text(path).is_some() || path.is_file()
+}
+
+/// When a file was last changed, and how long it is.
+pub type Stamp = (SystemTime, u64);
+
+/// The stamp of a file on the disk: another one means that it changed.
+pub fn stamp(path: &Path) -> Option<Stamp> {
+    let data = fs::metadata(path).ok()?;
+    Some((data.modified().ok()?, data.len()))
 }
 
 /// The names of the files in a folder, with those of open documents that are not saved yet.

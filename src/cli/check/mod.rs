@@ -4,7 +4,7 @@ mod new;
 mod report;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -16,6 +16,7 @@ use super::diagnostic_outputs::Outputs;
 use super::known_values::{Names, one_of};
 use super::progress::Progress;
 use super::report::Page;
+use super::watch::{self, Watched};
 use super::{Failure, Global, input, signals, template_file};
 use backchat_core::diagnostic::{self, Diagnostic, Severity};
 use backchat_core::json::Value;
@@ -80,6 +81,9 @@ pub struct Check {
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "new")]
     #[arg(conflicts_with_all = ["from", "bless", "list", "filter"])]
     set: Vec<(String, Value)>,
+    /// Run again whenever a file changes, with what changed on top; Ctrl-C ends
+    #[arg(long, conflicts_with_all = ["bless", "fix", "list", "new"])]
+    watch: bool,
     #[command(flatten)]
     outputs: Outputs,
     #[command(flatten)]
@@ -122,9 +126,17 @@ impl FromStr for Shard {
 }
 
 impl Check {
+    fn watched(&self) -> Watched {
+        let named = self.cases.paths.iter().cloned().chain(self.cases.template.as_ref().map(PathBuf::from));
+        Watched::new(named).without(self.outputs.files().chain(self.page.file()))
+    }
+
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(model) = &self.new {
             return new::run(model, self.from.as_deref(), &self.set, &self.cases, global);
+        }
+        if self.watch {
+            return watch::run("check", &self.watched(), global);
         }
         self.may_bless()?;
         if let Some(template) = self.cases.template.as_deref().filter(|_| self.fix) {

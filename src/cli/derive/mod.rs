@@ -4,12 +4,13 @@ mod screen;
 mod several;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::chat_options::{Budget, OutputFormat, Selected, announce, failed};
 use super::known_values;
 use super::report::Page;
+use super::watch::{self, Watched};
 use super::{Failure, Global, input};
 use backchat_chat::source::Source;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, escape_json, shell_word};
@@ -96,6 +97,9 @@ pub struct Derive {
     target: Vec<&'static Target>,
     #[command(flatten)]
     budget: Budget,
+    /// Run again whenever a file changes, with what changed on top; Ctrl-C ends
+    #[arg(long, conflicts_with_all = ["jsonl", "write", "resume"])]
+    watch: bool,
     #[command(flatten)]
     page: Page,
 }
@@ -119,6 +123,11 @@ impl Derive {
                 shell_word(samples)
             );
             return Err(Diagnostic::error("no-source", message).help(help).into());
+        }
+        if self.watch {
+            let named = self.sources.iter().chain(&self.samples);
+            let written = self.output.as_ref().map(PathBuf::from).into_iter().chain(self.page.file().cloned());
+            return watch::run("derive", &Watched::new(named).without(written), global);
         }
         let sources = several::expand(&self.sources)?;
         match sources.as_slice() {

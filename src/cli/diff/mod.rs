@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use super::chat_options::{Given, failed};
 use super::report::Page;
+use super::watch::{self, Watched};
 use super::{Failure, Global, chat_rows};
 use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_core::json::Object;
@@ -69,6 +70,9 @@ pub struct Diff {
     /// Compare one pair per row of a JSON Lines file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sides", "path", "git", "explain"])]
     jsonl: Option<String>,
+    /// Run again whenever a file changes, with what changed on top; Ctrl-C ends
+    #[arg(long, conflicts_with_all = ["git", "jsonl"])]
+    watch: bool,
     #[command(flatten)]
     page: Page,
 }
@@ -100,6 +104,10 @@ impl Diff {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(file) = &self.jsonl {
             return self.rows(file, global);
+        }
+        if self.watch {
+            let named = self.sides.iter().chain(&self.path).chain(&self.chat_template);
+            return watch::run("diff", &Watched::new(named).without(self.page.file()), global);
         }
         if self.git {
             return self.external(global);

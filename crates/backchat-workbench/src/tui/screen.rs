@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
 
@@ -12,6 +12,7 @@ use super::editor;
 use super::signals::{Signals, suspend};
 use super::term::{BEAT, Term, with_terminal};
 use crate::session::Library;
+use backchat_core::files::{Stamp, stamp};
 
 /// The shortest wait for a key. Without a wait, crossterm does not poll the terminal at all (`use-dev-tty`), and keys
 /// would be ignored as long as there is work.
@@ -118,15 +119,11 @@ fn own_terminal() -> Option<File> {
 /// When the files of an output were last changed, and how long they are.
 struct Stamps {
     output: usize,
-    files: Vec<(PathBuf, Option<(SystemTime, u64)>)>,
+    files: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 impl Stamps {
     fn of(library: &Library) -> Self {
-        let stamp = |file: &PathBuf| {
-            let data = std::fs::metadata(file).ok()?;
-            Some((data.modified().ok()?, data.len()))
-        };
         let files = library.files().into_iter().map(|file| (file.clone(), stamp(&file))).collect();
         Self { output: library.output, files }
     }
