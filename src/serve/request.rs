@@ -25,6 +25,29 @@ const SAMPLING: [&str; 10] = [
     "min_tokens",
 ];
 
+/// Names that are no variables of a client: what the server itself passes to the chat template, what its checks depend on,
+/// and arguments of a tokenizer that would have no effect.
+const RESERVED: [&str; 18] = [
+    "messages",
+    "tools",
+    "add_generation_prompt",
+    "continue_final_message",
+    "chat_template",
+    "tokenize",
+    "raise_exception",
+    "strftime_now",
+    "namespace",
+    "range",
+    "bos_token",
+    "eos_token",
+    "unk_token",
+    "sep_token",
+    "pad_token",
+    "cls_token",
+    "mask_token",
+    "additional_special_tokens",
+];
+
 /// Parameters that are recorded and otherwise ignored.
 const NOTED: [&str; 4] = ["user", "metadata", "store", "service_tier"];
 
@@ -94,7 +117,7 @@ impl ChatRequest {
         let tools = tools(body.shift_remove("tools"))?;
         let choice_value = body.shift_remove("tool_choice").unwrap_or_default();
         let choice = choice(&choice_value, tools.as_ref())?;
-        let mut variables = object(&mut body, "chat_template_kwargs")?.unwrap_or_default();
+        let mut variables = variables(&mut body)?;
         if let Some(effort) = body.shift_remove("reasoning_effort") {
             variables.entry("reasoning_effort").or_insert(effort);
         }
@@ -244,6 +267,19 @@ fn string(value: Value) -> Result<String, Value> {
     }
 }
 
+/// The variables of the chat template.
+fn variables(body: &mut Object) -> Result<Object, ApiError> {
+    const PARAM: &str = "chat_template_kwargs";
+    let variables = object(body, PARAM)?.unwrap_or_default();
+    match RESERVED.into_iter().find(|name| variables.contains_key(name)) {
+        None => Ok(variables),
+        Some(name) => {
+            let message = format!("`{name}` is no variable of a request: the server sets it");
+            Err(ApiError::param(format!("{PARAM}.{name}"), message))
+        }
+    }
+}
+
 /// A whole number of at least 1.
 fn count(body: &mut Object, name: &str) -> Result<Option<u64>, ApiError> {
     let Some(value) = body.shift_remove(name) else { return Ok(None) };
@@ -370,6 +406,10 @@ mod tests {
             let error = read(members).unwrap_err();
             assert_eq!((error.status, error.param.as_deref()), (400, Some(param)), "{members}");
             assert!(error.message.contains(param.split('[').next().unwrap()), "{members}: {}", error.message);
+        }
+        for name in RESERVED {
+            let error = read(&format!(r#", "chat_template_kwargs": {{"{name}": 1}}"#)).unwrap_err();
+            assert_eq!((error.status, error.param), (400, Some(format!("chat_template_kwargs.{name}"))));
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         for (body, word) in [("{", "JSON"), ("[]", "object"), ("\u{0}", "JSON"), (&*deep, "levels")] {

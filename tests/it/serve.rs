@@ -168,8 +168,11 @@ impl Server {
     fn ask(&self, head: &str, body: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.1).unwrap();
         let length = body.len();
-        write!(stream, "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")
-            .unwrap();
+        write!(
+            stream,
+            "{head} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
         message(&mut BufReader::new(stream))
     }
 }
@@ -372,11 +375,139 @@ fn failures_have_a_status_and_an_error() {
         ("POST /v1/chat/completions", messages, "400", "context too long"),
         ("GET /v1/chat/completions", "", "405", "POST"),
         ("GET /nothing", "", "404", "/nothing"),
+        ("GET /v1/models/another", "", "404", "another"),
     ] {
         let (answer, text) = server.ask(head, body);
         let error = json::read(&text).unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {answer}");
         assert!(error["error"]["message"].as_str().unwrap().contains(word), "{head}: {text}");
+    }
+}
+
+/// A request with these headers; its status, and the answer with its head.
+fn with_headers(server: &Server, method: &str, headers: &str, body: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(&server.1).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "{method} /v1/chat/completions HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    let (head, body) = message(&mut BufReader::new(stream));
+    (head.split(' ').nth(1).unwrap_or_default().to_owned(), head + &body)
+}
+
+#[test]
+fn pages_of_strangers_do_not_reach_a_server_without_a_key() {
+    let (upstream, asked) = engine(false);
+    let options = ["--engine", "vllm", "--upstream", &upstream, "--cors", "https://app.example", "--allow-host", "box"];
+    let server = Server::with(&options);
+    let body = r#"{"messages": [{"role": "user", "content": "Hi"}]}"#;
+    for (headers, status, word) in [
+        ("Host: evil.example:8080\r\n", "403", "--allow-host evil.example"),
+        ("Host: localhost\r\nOrigin: https://evil.example\r\n", "403", "--cors https://evil.example"),
+        ("Host: localhost\r\nOrigin: null\r\n", "403", "--cors null"),
+        ("Host: localhost\r\nContent-Type: text/plain\r\n", "415", "application/json"),
+        ("Host: box:80\r\nContent-Type: application/json\r\n", "200", "choices"),
+        (
+            "Host: localhost\r\nOrigin: https://app.example\r\n",
+            "200",
+            "access-control-allow-origin: https://app.example",
+        ),
+    ] {
+        let before = asked.lock().unwrap().len();
+        let (found, answer) = with_headers(&server, "POST", headers, body);
+        assert!(found == status && answer.contains(word), "{headers}: {answer}");
+        assert_eq!(asked.lock().unwrap().len() - before, usize::from(status == "200"), "{headers}");
+    }
+    // What a browser asks first, for the headers of OpenAI's JavaScript client.
+    let preflight = "Host: localhost\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: POST\r\n\
+        Access-Control-Request-Headers: authorization,content-type,x-stainless-arch\r\n";
+    let (status, answer) = with_headers(&server, "OPTIONS", preflight, "");
+    assert!(
+        status == "200" && answer.contains("access-control-allow-headers: authorization,content-type,x-stainless-arch")
+    );
+}
+
+#[test]
+fn a_request_cannot_replace_what_the_server_checked() {
+    let (upstream, asked) = engine(false);
+    let server = Server::with(&["--engine", "vllm", "--upstream", &upstream]);
+    let ask = |variables: &str| {
+        let messages = r#"[{"role": "user", "content": "Hi"}]"#;
+        let body = format!(r#"{{"messages": {messages}, "chat_template_kwargs": {variables}}}"#);
+        server.ask("POST /v1/chat/completions", &body)
+    };
+    for name in ["messages", "tools", "add_generation_prompt", "bos_token", "raise_exception"] {
+        let (head, answer) = ask(&format!(r#"{{"{name}": false}}"#));
+        assert!(head.starts_with("HTTP/1.1 400") && answer.contains(&format!("`{name}` is no variable")), "{answer}");
+    }
+    assert_eq!(asked.lock().unwrap().len(), 0);
+    let (head, answer) = ask(r#"{"enable_thinking": false}"#);
+    assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn unfinished_bodies_do_not_fill_the_memory() {
+    let (upstream, _) = engine(false);
+    let server = Server::with(&["--engine", "vllm", "--upstream", &upstream, "--max-body", "1000"]);
+    let unfinished = || {
+        let mut stream = TcpStream::connect(&server.1).unwrap();
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n";
+        write!(stream, "{head}{}", "a".repeat(900)).unwrap();
+        stream
+    };
+    let mut held: Vec<TcpStream> = (0..8).map(|_| unfinished()).collect();
+    let body = format!(r#"{{"messages": [{{"role": "user", "content": "{}"}}]}}"#, "a".repeat(900));
+    let began = Instant::now();
+    loop {
+        // The server reads the other bodies while this one is sent.
+        let (head, _) = server.ask("POST /v1/chat/completions", &body);
+        if head.starts_with("HTTP/1.1 503") {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "{head}");
+    }
+    held.clear();
+    while !server.ask("POST /v1/chat/completions", &body).0.starts_with("HTTP/1.1 200") {
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+}
+
+#[test]
+fn the_access_log_has_a_line_for_each_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("access.jsonl");
+    let (upstream, _) = engine(false);
+    let options =
+        ["--engine", "vllm", "--upstream", &upstream, "--model-name", "a/b", "--access-log", log.to_str().unwrap()];
+    let server = Server::with(&options);
+    assert!(server.ask("GET /v1/models/a/b", "").1.contains(r#""id": "a/b""#));
+    server.ask("GET /nothing", "");
+    server.ask("POST /v1/chat/completions", r#"{"messages": [{"role": "user", "content": "a secret"}]}"#);
+    let rows = rows(&log, 3);
+    let row = json::read(rows.lines().next().unwrap()).unwrap();
+    let member = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    assert_eq!([member("client"), member("method"), member("path")], ["127.0.0.1", "GET", "/v1/models/a/b"]);
+    assert_eq!(row["status"].as_i64(), Some(200));
+    assert!(!rows.contains("a secret"), "{rows}");
+}
+
+#[test]
+fn a_key_is_required_whatever_the_case_of_its_scheme() {
+    let (upstream, _) = engine(false);
+    let server = Server::with(&["--engine", "vllm", "--upstream", &upstream, "--api-key", "the-key"]);
+    let body = r#"{"messages": [{"role": "user", "content": "Hi"}]}"#;
+    for (header, status) in [
+        ("", "401"),
+        ("Authorization: Bearer another\r\n", "401"),
+        ("Authorization: Basic the-key\r\n", "401"),
+        ("Authorization: Bearer the-key\r\n", "200"),
+        ("Authorization: bearer the-key\r\n", "200"),
+    ] {
+        // A key keeps pages of strangers out, so the server may have any name.
+        let headers = format!("Host: any.example\r\n{header}");
+        assert_eq!(with_headers(&server, "POST", &headers, body).0, status, "{header}");
     }
 }
 

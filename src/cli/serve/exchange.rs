@@ -499,7 +499,7 @@ impl Exchange {
             Metrics::count(&mut metrics.problems, "unconstrained");
         }
         drop(metrics);
-        let Some(recorder) = &self.server.recorder else { return };
+        let Some(record) = &self.server.record else { return };
         let total_ms = milliseconds(self.began.elapsed());
         let shares = self.choices.len() == 1;
         for (index, choice) in self.choices.iter().enumerate() {
@@ -513,7 +513,7 @@ impl Exchange {
                 token_ids: self.server.options.record_tokens.then_some(&*choice.tokens),
                 total_ms,
             };
-            recorder.write(self.shared.row(&ended, self.server.options.record_redact));
+            record.write(self.shared.row(&ended, self.server.options.record_redact));
         }
     }
 }

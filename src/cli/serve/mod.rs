@@ -1,14 +1,16 @@
 //! `serve`: a chat server in front of an engine's completion endpoint. The address goes to stdout, messages to stderr.
 
 mod exchange;
+mod guard;
 mod outgoing;
 mod probe;
 mod recorded;
-mod recorder;
 mod routes;
+mod rows;
 mod state;
 #[cfg_attr(not(feature = "serve-tls"), path = "no_tls.rs")]
 mod tls;
+mod upload;
 mod upstream;
 
 use std::cell::{Cell, RefCell};
@@ -16,7 +18,7 @@ use std::env;
 use std::fs;
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,9 +30,11 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::LocalSet;
 
+use self::guard::Guard;
 use self::recorded::Recorded;
-use self::recorder::Recorder;
+use self::rows::Rows;
 use self::state::Server;
+use self::upload::Uploads;
 use self::upstream::{Target, Upstream};
 use super::chat_options::Budget;
 use super::durations::seconds;
@@ -109,6 +113,9 @@ pub struct Serve {
     /// Allow requests from pages of this origin
     #[arg(long, value_name = "ORIGIN")]
     cors: Option<String>,
+    /// Without a key, also answer under this name; `localhost` and addresses are always allowed; repeatable
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
     /// Select whether the prompt keeps its BOS token; by default it does unless the engine adds one
     #[arg(long = "bos", value_name = "WHAT", value_parser = one_of(BOS))]
     keeps_bos: Option<bool>,
@@ -121,6 +128,13 @@ pub struct Serve {
     /// Record token ids if the engine reports them
     #[arg(long, requires = "record")]
     record_tokens: bool,
+    /// Append a line of JSON for each request to this file: when, from where, what, the status, and the time to the answer
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
+    /// Begin a new record or access log when a file reaches this size; the full one becomes FILE.1, in the place of the
+    /// one before
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 30)]
+    record_size: u64,
     /// Select the name of the reasoning in answers
     #[arg(long, value_name = "NAME", value_parser = one_of(REASONING_FIELDS), default_value = "reasoning_content")]
     reasoning_field: ReasoningName,
@@ -201,9 +215,9 @@ impl Serve {
         }
         let upstream = self.upstream()?;
         let model = self.model(global)?;
-        let recorder = self.recorder()?;
-        let cors = self.cors.as_deref().map(HeaderValue::from_str).transpose();
-        let cors = cors.map_err(|_| Diagnostic::error("serve-cors", "the origin of `--cors` cannot be a header"))?;
+        let record = rows(self.record.as_deref(), self.record_size, "record")?;
+        let access_log = rows(self.access_log.as_deref(), self.record_size, "access log")?;
+        let guard = self.guard(api_key.is_some())?;
         let engine = match (&upstream, self.engine) {
             // Recorded outputs are played in the plain protocol.
             (Upstream::Recorded(_), _) => Engine::OpenAi,
@@ -225,11 +239,13 @@ impl Serve {
             options: self.clone(),
             model_name: self.model_name(),
             api_key,
-            cors,
+            guard,
+            uploads: Uploads::new(self.max_body),
             model: Arc::new(model),
             engine,
             upstream,
-            recorder,
+            record,
+            access_log,
             metrics: RefCell::default(),
             cut: Arc::default(),
             facts: RefCell::default(),
@@ -401,14 +417,10 @@ impl Serve {
         kept.into_iter().collect()
     }
 
-    fn recorder(&self) -> Result<Option<Recorder>, Failure> {
-        let Some(file) = &self.record else { return Ok(None) };
-        let recorder = Recorder::open(file).map_err(|error| {
-            Diagnostic::error("unwritable-file", format!("cannot write the record: {error}"))
-                .at(Place::file(file.display().to_string()))
-                .help("check that its folder exists and that you may write there")
-        })?;
-        Ok(Some(recorder))
+    fn guard(&self, has_key: bool) -> Result<Guard, Failure> {
+        let cors = self.cors.as_deref().map(HeaderValue::from_str).transpose();
+        let cors = cors.map_err(|_| Diagnostic::error("serve-cors", "the origin of `--cors` cannot be a header"))?;
+        Ok(Guard { cors, hosts: self.allow_host.clone(), has_key })
     }
 
     fn model_name(&self) -> String {
@@ -418,6 +430,17 @@ impl Serve {
             None => input::model_name(&self.model),
         }
     }
+}
+
+/// The file of the record or of the access log.
+fn rows(file: Option<&Path>, limit: u64, name: &str) -> Result<Option<Rows>, Failure> {
+    let Some(file) = file else { return Ok(None) };
+    let rows = Rows::open(file, limit).map_err(|error| {
+        Diagnostic::error("unwritable-file", format!("cannot write the {name}: {error}"))
+            .at(Place::file(file.display().to_string()))
+            .help("check that its folder exists and that you may write there")
+    })?;
+    Ok(Some(rows))
 }
 
 /// A repaired chat template, with a note about what was repaired and what was left.

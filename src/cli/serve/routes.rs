@@ -1,12 +1,13 @@
 //! The connections of clients: routes, keys, and the end of the server.
 
 use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -14,8 +15,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::exchange;
+use super::guard::Asked;
 use super::outgoing::{Outgoing, whole};
-use super::recorder::Recorder;
+use super::rows::Rows;
 use super::state::Server;
 use crate::serve::api_error::ApiError;
 use backchat_core::json::Value;
@@ -24,8 +26,9 @@ use backchat_core::json::Value;
 const LONGEST_HEAD: usize = 32 << 10;
 /// The time limit for the head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
-/// How many bytes beyond the limit of a body are read, so that its client sees the answer.
-const DISCARDED: u64 = 16 << 20;
+/// How much of a path the access log keeps.
+const LONGEST_PATH: usize = 200;
+const BEARER: &[u8] = b"Bearer ";
 /// The timeout for the engine's health check.
 const HEALTH_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -35,11 +38,13 @@ impl Server {
         let expected = match path.as_str() {
             "/v1/chat/completions" => Method::POST,
             "/v1/models" | "/health" | "/metrics" => Method::GET,
+            _ if model_of(&path).is_some() => Method::GET,
             _ => {
                 return Err(ApiError::new(404, format!("no such path: `{path}`; use /v1/chat/completions")));
             }
         };
-        if self.cors.is_some() && request.method() == Method::OPTIONS {
+        self.guard.check(request.method(), request.uri(), request.headers())?;
+        if self.guard.cors.is_some() && request.method() == Method::OPTIONS {
             return Ok(Response::new(Outgoing::Whole(None)));
         }
         if *request.method() != expected {
@@ -55,13 +60,15 @@ impl Server {
         }
         match path.as_str() {
             "/v1/chat/completions" => {
-                let body = read(request, self.options.max_body).await.inspect_err(|error| self.count_refused(error))?;
+                let body = self.uploads.read(request.into_body()).await;
+                let body = body.inspect_err(|error| self.count_refused(error))?;
                 exchange::complete(self, body).await
             }
             "/v1/models" => Ok(whole("application/json", self.models().to_string())),
             "/health" => self.health().await,
+            _ if let Some(name) = model_of(&path) => self.model_named(name),
             _ => {
-                let dropped = self.recorder.as_ref().map_or(0, Recorder::dropped);
+                let dropped = self.record.as_ref().map_or(0, Rows::dropped);
                 let text = self.metrics.borrow().to_text(dropped);
                 Ok(whole("text/plain; version=0.0.4; charset=utf-8", text))
             }
@@ -71,7 +78,9 @@ impl Server {
     fn authorize(&self, request: &Request<Incoming>) -> Result<(), ApiError> {
         let Some(key) = &self.api_key else { return Ok(()) };
         let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
-        let given = given.strip_prefix(b"Bearer ").unwrap_or_default();
+        let (scheme, given) = given.split_at_checked(BEARER.len()).unwrap_or_default();
+        // The name of a scheme is the same in any case.
+        let given = if scheme.eq_ignore_ascii_case(BEARER) { given } else { &[] };
         if is_same(given, key.as_bytes()) {
             return Ok(());
         }
@@ -79,14 +88,25 @@ impl Server {
         Err(ApiError::new(401, message).code("invalid_api_key"))
     }
 
-    fn models(&self) -> Value {
-        let model = Value::from([
+    fn model(&self) -> Value {
+        Value::from([
             ("id", self.model_name.as_str().into()),
             ("object", "model".into()),
             ("created", self.began.into()),
             ("owned_by", "backchat".into()),
-        ]);
-        Value::from([("object", "list".into()), ("data", Value::List(vec![model]))])
+        ])
+    }
+
+    fn models(&self) -> Value {
+        Value::from([("object", "list".into()), ("data", Value::List(vec![self.model()]))])
+    }
+
+    fn model_named(&self, name: &str) -> Result<Response<Outgoing>, ApiError> {
+        if name != self.model_name {
+            let message = format!("no such model: `{name}`; this server has `{}`", self.model_name);
+            return Err(ApiError::new(404, message).code("model_not_found"));
+        }
+        Ok(whole("application/json", self.model().to_string()))
     }
 
     async fn health(&self) -> Result<Response<Outgoing>, ApiError> {
@@ -102,14 +122,16 @@ impl Server {
     async fn answer(
         self: Rc<Self>,
         request: Request<Incoming>,
+        client: SocketAddr,
     ) -> Result<Response<Outgoing>, std::convert::Infallible> {
         let server = Rc::clone(&self);
+        let began = Instant::now();
+        let asked = Asked::of(request.method(), request.headers());
+        let line = server.access_log.as_ref().map(|_| (request.method().to_string(), request.uri().path().to_owned()));
         let mut response = self.route(request).await.unwrap_or_else(|error| refuse(&error));
-        if let Some(origin) = &server.cors {
-            let headers = response.headers_mut();
-            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-            headers
-                .insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization, content-type"));
+        server.guard.answer(&asked, response.headers_mut());
+        if let (Some(log), Some((method, path))) = (&server.access_log, line) {
+            log.write(access(client, &method, &path, response.status(), began));
         }
         Ok(response)
     }
@@ -118,17 +140,17 @@ impl Server {
     pub async fn accept(self: Rc<Self>, listener: TcpListener) {
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => drop(tokio::task::spawn_local(Rc::clone(&self).connection(stream))),
+                Ok((stream, client)) => drop(tokio::task::spawn_local(Rc::clone(&self).connection(stream, client))),
                 // Too many files are open: some will be closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
     }
 
-    async fn connection(self: Rc<Self>, stream: TcpStream) {
+    async fn connection(self: Rc<Self>, stream: TcpStream, client: SocketAddr) {
         let _ = stream.set_nodelay(true);
         self.connections.set(self.connections.get() + 1);
-        let service = service_fn(|request| Rc::clone(&self).answer(request));
+        let service = service_fn(|request| Rc::clone(&self).answer(request, client));
         let mut connection = pin!(
             hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -183,32 +205,32 @@ impl Server {
     }
 }
 
+/// The name in the path of one model, as it is written there.
+fn model_of(path: &str) -> Option<&str> {
+    path.strip_prefix("/v1/models/").filter(|name| !name.is_empty())
+}
+
+/// A line of the access log: when an answer began, and how long the client waited for that.
+fn access(client: SocketAddr, method: &str, path: &str, status: StatusCode, began: Instant) -> String {
+    let path: String = path.chars().take(LONGEST_PATH).collect();
+    let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_millis() as f64 / 1000.0);
+    let row = Value::from([
+        ("time", now.into()),
+        ("client", client.ip().to_string().into()),
+        ("method", method.into()),
+        ("path", path.into()),
+        ("status", u64::from(status.as_u16()).into()),
+        ("ms", (began.elapsed().as_millis() as u64).into()),
+    ]);
+    format!("{row}\n")
+}
+
 /// Compares in constant time.
 fn is_same(given: &[u8], key: &[u8]) -> bool {
     let difference = key.iter().enumerate().fold(given.len() ^ key.len(), |difference, (at, byte)| {
         difference | usize::from(byte ^ given.get(at).copied().unwrap_or(0))
     });
     std::hint::black_box(difference) == 0
-}
-
-async fn read(request: Request<Incoming>, limit: u64) -> Result<Bytes, ApiError> {
-    let mut body = pin!(request.into_body());
-    let mut bytes = Vec::new();
-    let mut length = 0;
-    loop {
-        let frame = match poll_fn(|context| body.as_mut().poll_frame(context)).await {
-            None if length <= limit => return Ok(bytes.into()),
-            Some(Ok(frame)) if length <= limit.saturating_add(DISCARDED) => frame,
-            Some(Err(_)) => return Err(ApiError::new(400, "the body ends early")),
-            _ => return Err(ApiError::new(413, format!("the body is larger than {limit} bytes (`--max-body`)"))),
-        };
-        let Ok(more) = frame.into_data() else { continue };
-        length += more.len() as u64;
-        // The excess is read and dropped: a client that is still writing would not see the answer.
-        if length <= limit {
-            bytes.extend_from_slice(&more);
-        }
-    }
 }
 
 fn refuse(error: &ApiError) -> Response<Outgoing> {
@@ -219,7 +241,7 @@ fn refuse(error: &ApiError) -> Response<Outgoing> {
         headers.insert(header::RETRY_AFTER, wait);
     }
     // The unread rest of a body is useless.
-    if matches!(error.status, 401 | 404 | 405 | 413) {
+    if matches!(error.status, 401 | 403 | 404 | 405 | 408 | 413 | 415 | 503) {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response

@@ -3,10 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use hyper::header::HeaderValue;
 use tokio::sync::Notify;
 
-use super::recorder::Recorder;
+use super::guard::Guard;
+use super::rows::Rows;
+use super::upload::Uploads;
 use super::upstream::Upstream;
 use super::{Serve, probe};
 use crate::serve::api_error::ApiError;
@@ -19,11 +20,13 @@ pub struct Server {
     pub options: Serve,
     pub model_name: String,
     pub api_key: Option<String>,
-    pub cors: Option<HeaderValue>,
+    pub guard: Guard,
+    pub uploads: Uploads,
     pub model: Arc<Model>,
     pub engine: Engine,
     pub upstream: Upstream,
-    pub recorder: Option<Recorder>,
+    pub record: Option<Rows>,
+    pub access_log: Option<Rows>,
     pub metrics: RefCell<Metrics>,
     /// Notified when the grace period of streams is over.
     pub cut: Arc<Notify>,
@@ -71,8 +74,11 @@ pub fn status_name(status: u16) -> &'static str {
         200 => "200",
         400 => "400",
         401 => "401",
+        403 => "403",
         404 => "404",
+        408 => "408",
         413 => "413",
+        415 => "415",
         429 => "429",
         500 => "500",
         502 => "502",
