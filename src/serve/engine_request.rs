@@ -16,6 +16,8 @@ pub struct EngineRequest<'o> {
     pub bos: Option<&'o str>,
     /// The grammar of the request, in the engine's format.
     pub constraint: Option<&'o Written>,
+    /// The format that the engine enforces on the whole answer.
+    pub format: &'o Format,
     /// The markers whose text must be sent.
     pub preserved: &'o [String],
     /// Whether to send the BOS token, if set by the user.
@@ -151,7 +153,7 @@ impl EngineRequest<'_> {
             (Some(limit), Some(context)) => Some(limit.min(context)),
             (limit, context) => limit.or(context),
         };
-        let outputs = match (self.constraint, &self.request.format) {
+        let outputs = match (self.constraint, self.format) {
             (Some(tag), _) => Some(("structural_tag", tag.grammar.to_string().into())),
             (_, Format::Schema(schema)) => Some(("json", schema.clone())),
             (_, Format::Object) => Some(("json_object", true.into())),
@@ -212,7 +214,7 @@ impl EngineRequest<'_> {
 
     fn ollama(&self, prompt: &str, facts: &Facts) -> Object {
         let options = with(self.sampling(Engine::Ollama), [("num_predict", self.request.limit.map(Value::from))]);
-        let format = match &self.request.format {
+        let format = match self.format {
             Format::Text => None,
             Format::Object => Some("json".into()),
             Format::Schema(schema) => Some(schema.clone()),
@@ -234,7 +236,7 @@ impl EngineRequest<'_> {
     }
 
     fn open_ai(&self, prompt: &str, facts: &Facts) -> Object {
-        let format = match &self.request.format {
+        let format = match self.format {
             Format::Text => None,
             Format::Object => Some(Value::from([("type", "json_object".into())])),
             Format::Schema(schema) => {
@@ -256,7 +258,7 @@ impl EngineRequest<'_> {
 
     /// The JSON schema of the content.
     fn schema(&self) -> Option<Value> {
-        match &self.request.format {
+        match self.format {
             Format::Text => None,
             Format::Object => Some(Value::from([("type", "object".into())])),
             Format::Schema(schema) => Some(schema.clone()),
@@ -283,6 +285,7 @@ mod tests {
             prompt: "<s>Hi",
             bos: Some("<s>"),
             constraint: None,
+            format: &request.format,
             preserved: &preserved,
             keeps_bos: None,
             token_ids: false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::api_error::ApiError;
 use super::engine::Engine;
 use super::messages::{self, MessageForm};
-use super::request::ChatRequest;
+use super::request::{ChatRequest, Format};
 use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::diagnostic::Diagnostic;
@@ -39,12 +39,27 @@ pub struct Prepared {
     pub prompt: String,
     /// The grammar, if the request needs one and the engine accepts it.
     pub constraint: Option<Written>,
+    /// The format of the whole answer, if the engine enforces it by itself.
+    pub format: Format,
     /// The markers whose text must be sent.
     pub preserved: Vec<String>,
-    /// Whether a required call is not enforced.
+    /// Whether what the request requires is not enforced.
     pub unconstrained: bool,
     tools: Option<Arc<Tools>>,
     tools_off: bool,
+}
+
+/// Where the JSON stands that `response_format` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum JsonAnswer {
+    /// No JSON is asked for.
+    Free,
+    /// It is the whole answer.
+    Whole,
+    /// It is the whole answer of a model that does not think first, though this one may.
+    After,
+    /// It is a part of the turn: behind a thought or a marker, or in the place of calls.
+    InTurn,
 }
 
 impl Prepared {
@@ -120,10 +135,9 @@ impl Model {
 
     /// Renders the prompt of a request and makes its grammar. This takes up to milliseconds.
     pub fn prepare(&self, request: &ChatRequest, engine: Engine, may_go_free: bool) -> Result<Prepared, ApiError> {
-        let needs_grammar = request.wants_calls() || (request.tools.is_some() && request.is_strict());
         let format = engine.grammar_format();
-        let is_free = needs_grammar && format.is_none();
-        if is_free && request.wants_calls() && !may_go_free {
+        let needs_calls = request.wants_calls() || (request.tools.is_some() && request.is_strict());
+        if format.is_none() && request.wants_calls() && !may_go_free {
             let message = format!(
                 "`tool_choice` requires a call, and this engine ({}) takes no grammar that would enforce it: use \"auto\", \
                  or start the server with `--unconstrained allow`",
@@ -132,18 +146,59 @@ impl Model {
             return Err(ApiError::param("tool_choice", message));
         }
         let prompt = self.render(request)?;
-        let mut preserved = self.preserved.clone();
-        let mut constraint = None;
-        if let Some(format) = format.filter(|_| needs_grammar) {
-            let grammar = self.grammar(request, &prompt)?;
-            let more = grammar.preserved_tokens().iter().filter(|text| !self.preserved.contains(text));
-            preserved.extend(more.cloned());
-            constraint = Some(written(&grammar, format, Layout::default()));
-        }
         let tools = request.tools.as_ref().map(Tools::new).transpose();
         let tools = tools.map_err(|error| ApiError::param("tools", error.to_string()))?.map(Arc::new);
-        let tools_off = request.refuses_calls();
-        Ok(Prepared { prompt, constraint, preserved, unconstrained: is_free, tools, tools_off })
+        let mut prepared = Prepared {
+            prompt,
+            constraint: None,
+            format: Format::Text,
+            preserved: self.preserved.clone(),
+            unconstrained: false,
+            tools,
+            tools_off: request.refuses_calls(),
+        };
+        let answer = match request.format {
+            Format::Text => JsonAnswer::Free,
+            _ => self.json_answer(request, &prepared)?,
+        };
+        let needs_grammar = needs_calls || matches!(answer, JsonAnswer::InTurn | JsonAnswer::After);
+        match format {
+            Some(format) if needs_grammar => {
+                let grammar = self.grammar(request, &prepared.prompt)?;
+                let more = grammar.preserved_tokens().iter().filter(|text| !self.preserved.contains(text));
+                prepared.preserved.extend(more.cloned());
+                prepared.constraint = Some(written(&grammar, format, Layout::default()));
+            }
+            // The schema alone leaves the model no room to think, and the answer is what was asked for.
+            _ if matches!(answer, JsonAnswer::Whole | JsonAnswer::After) => prepared.format = request.format.clone(),
+            None if answer == JsonAnswer::InTurn && !may_go_free => {
+                let message = format!(
+                    "this engine ({}) enforces a format from the first token on, where this model's turn has something else \
+                     than the JSON: leave `response_format` out, or start the server with `--unconstrained allow`",
+                    engine.name()
+                );
+                return Err(ApiError::param("response_format", message));
+            }
+            _ => prepared.unconstrained = needs_grammar,
+        }
+        Ok(prepared)
+    }
+
+    /// Where the JSON of a request with a format stands in the turn.
+    fn json_answer(&self, request: &ChatRequest, prepared: &Prepared) -> Result<JsonAnswer, ApiError> {
+        const SAMPLE: &str = r#"{"a": 1}"#;
+        let mut parser = self.parser(prepared)?;
+        let fed = parser.feed(SAMPLE).map(drop);
+        let read = fed.and_then(|()| parser.finish()).ok().filter(|read| read.problems.is_empty());
+        let is_content = read.is_some_and(|read| read.message.get("content").and_then(Value::as_str) == Some(SAMPLE));
+        let may_call = request.tools.is_some() && !request.refuses_calls();
+        let thinks =
+            self.template.fields().iter().any(|field| !["content", "tool_calls"].contains(&field.name.as_str()));
+        Ok(match (is_content && !may_call, thinks) {
+            (false, _) => JsonAnswer::InTurn,
+            (true, true) => JsonAnswer::After,
+            (true, false) => JsonAnswer::Whole,
+        })
     }
 
     /// A parser of the answer. Fails if parsing the prompt exceeds the step limit.
@@ -188,7 +243,9 @@ impl Model {
             .tools(request.tools.as_ref())
             .choice(request.choice.as_ref())
             .parallel(request.parallel)
-            .prompt(prompt);
+            .prompt(prompt)
+            .response_format(&request.format_value)
+            .map_err(|problem| ApiError::param("response_format", problem.message))?;
         self.grammars.build(&asked).map_err(|problems| {
             let one = |problem: &Diagnostic| match &problem.help {
                 Some(help) => format!("{}; {help}", problem.message),

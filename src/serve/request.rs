@@ -75,6 +75,8 @@ pub struct ChatRequest {
     pub choice_value: Value,
     pub parallel: Option<bool>,
     pub format: Format,
+    /// The same, unchanged.
+    pub format_value: Value,
     /// The parameters of sampling under OpenAI's names, without nulls.
     pub sampling: Object,
     /// Texts that end the answer.
@@ -125,12 +127,14 @@ impl ChatRequest {
         let is_true = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or(false);
         let limit = count(&mut body, "max_completion_tokens")?;
         let other_limit = count(&mut body, "max_tokens")?;
+        let format_value = body.get("response_format").cloned().unwrap_or_default();
         let n = count(&mut body, "n")?.unwrap_or(1);
         if n > MOST_CHOICES {
             return Err(ApiError::param("n", format!("`n` must be at most {MOST_CHOICES}")));
         }
         let request = Self {
             format: format(&mut body)?,
+            format_value,
             sampling: sampling(&mut body)?,
             stop: stop(&mut body)?,
             limit: limit.or(other_limit),

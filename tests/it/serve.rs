@@ -151,8 +151,12 @@ impl Server {
     }
 
     fn with(options: &[&str]) -> Self {
+        Self::of("chat_templates/qwen3.jinja", options)
+    }
+
+    fn of(model: &str, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
-        command.args(["serve", "-q", "chat_templates/qwen3.jinja", "--port", "0"]).args(options);
+        command.args(["serve", "-q", model, "--port", "0"]).args(options);
         command.current_dir(env!("CARGO_MANIFEST_DIR")).stdout(Stdio::piped());
         Self::run(command)
     }
@@ -360,6 +364,46 @@ fn recorded_outputs_are_served_one_after_another() {
     ] {
         let (code, output) = backchat(&["serve", "chat_templates/qwen3.jinja", "--replay", file]);
         assert!(code == Some(2) && output.contains(why), "{output}");
+    }
+}
+
+/// The request that an engine gets for an answer in JSON, or the refusal.
+fn asked_for_json(model: &str, engine: &'static str, more: &str) -> Result<Value, String> {
+    let (upstream, asked) = engine_with_protocol(engine, false);
+    let server = Server::of(&format!("chat_templates/{model}.jinja"), &["--engine", engine, "--upstream", &upstream]);
+    let schema = r#"{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}"#;
+    let format = format!(r#"{{"type": "json_schema", "json_schema": {{"name": "n", "schema": {schema}}}}}"#);
+    let messages = r#"[{"role": "user", "content": "Hi"}]"#;
+    let body = format!(r#"{{"messages": {messages}, "response_format": {format}{more}}}"#);
+    let (head, answer) = server.ask("POST /v1/chat/completions", &body);
+    if !head.starts_with("HTTP/1.1 200") {
+        return Err(head + &answer);
+    }
+    Ok(json::read(&asked.lock().unwrap()[0]).unwrap())
+}
+
+#[test]
+fn the_json_of_an_answer_stands_where_the_format_of_the_model_has_it() {
+    let tools = format!(r#", "tools": {TOOLS}"#);
+    // Nothing but the answer: the engine's own constraint is enough.
+    let sent = asked_for_json("gemma_2", "vllm", "").unwrap();
+    assert!(sent["structured_outputs"]["json"].get("properties").is_some(), "{sent}");
+    // The model may think first, must, or may call a tool instead.
+    for (model, more) in [("qwen3", ""), ("qwq", ""), ("gpt_oss", ""), ("hermes", tools.as_str())] {
+        let sent = asked_for_json(model, "vllm", more).unwrap();
+        let outputs = &sent["structured_outputs"];
+        assert!(outputs.get("structural_tag").is_some() && outputs.get("json").is_none(), "{model}: {sent}");
+        let sent = asked_for_json(model, "llama.cpp", more).unwrap();
+        assert!(sent.get("grammar").is_some() && sent.get("json_schema").is_none(), "{model}: {sent}");
+    }
+    // An engine without grammars takes the schema for a model that need not think, and nothing for the others.
+    assert!(asked_for_json("qwen3", "ollama", "").unwrap()["format"].get("properties").is_some());
+    for (model, more) in [("qwq", ""), ("gpt_oss", ""), ("hermes", tools.as_str())] {
+        let refused = asked_for_json(model, "ollama", more).unwrap_err();
+        assert!(
+            refused.starts_with("HTTP/1.1 400") && refused.contains("from the first token on"),
+            "{model}: {refused}"
+        );
     }
 }
 

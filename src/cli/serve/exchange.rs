@@ -227,6 +227,7 @@ impl Exchange {
             prompt: &prepared.prompt,
             bos: self.server.model.bos_of(&prepared.prompt),
             constraint: prepared.constraint.as_ref(),
+            format: &prepared.format,
             preserved: &prepared.preserved,
             keeps_bos: self.server.options.keeps_bos,
             token_ids: self.server.options.record_tokens,

@@ -10,6 +10,7 @@ mod tools;
 use std::borrow::Cow;
 
 use crate::notes::Note;
+use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
 
 pub(crate) use answer_format::{AnswerFormat, wrong as wrong_format};
@@ -76,6 +77,16 @@ impl<'r> Request<'r> {
     /// Whether the request asks for an answer without reasoning.
     pub fn is_without_reasoning(&self) -> bool {
         self.reasoning == Reasoning::Never
+    }
+
+    /// The format of the answer, as `response_format` has it.
+    ///
+    /// # Errors
+    ///
+    /// It is none that JSON content can have.
+    pub fn response_format(mut self, format: &'r Value) -> Result<Self, Diagnostic> {
+        self.format = AnswerFormat::read(format, "/response_format")?;
+        Ok(self)
     }
 
     /// Whether the model thinks first.
