@@ -408,6 +408,21 @@ fn the_json_of_an_answer_stands_where_the_format_of_the_model_has_it() {
 }
 
 #[test]
+fn an_answer_that_is_sent_as_a_whole_has_no_broken_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = folder.path().join("output.txt");
+    let broken = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"\n</tool_call>";
+    fs::write(&recorded, format!("Well.{broken}")).unwrap();
+    let server = Server::with(&["--replay", recorded.to_str().unwrap()]);
+    let body = format!(r#"{{"messages": [{{"role": "user", "content": "Weather?"}}], "tools": {TOOLS}}}"#);
+    let (_, answer) = server.ask("POST /v1/chat/completions", &body);
+    let choice = &json::read(&answer).unwrap()["choices"][0];
+    assert!(choice["message"].get("tool_calls").is_none(), "{answer}");
+    assert!(choice["message"]["content"].as_str().unwrap().contains(broken), "{answer}");
+    assert_eq!(choice["finish_reason"].as_str(), Some("stop"), "{answer}");
+}
+
+#[test]
 fn failures_have_a_status_and_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (upstream, _) = engine(true);

@@ -30,7 +30,7 @@ use crate::serve::reply::{Reply, ReplyReader, Update, Usage, error_text};
 use crate::serve::request::ChatRequest;
 use crate::serve::stop_strings::StopStrings;
 use backchat_core::json::{self, Value};
-use backchat_parser::deltas::Delta;
+use backchat_parser::deltas::{CallDelivery, Delta};
 
 /// How long to wait for the token counts once all choices have ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -177,7 +177,9 @@ impl Exchange {
                 true => envelope.delta(index, delta, &mut ids, &mut out),
                 false => whole.add(delta),
             };
-            let answer = Answer::new(parser, request.continues, server.options.calls, &mut sink);
+            // An answer that is sent as a whole has no call that turned out broken.
+            let delivery = if request.stream { server.options.calls } else { CallDelivery::Whole };
+            let answer = Answer::new(parser, request.continues, delivery, &mut sink);
             // Only one engine leaves the stop text in the answer.
             let stops = if engine == Engine::Tgi { StopStrings::new(&request.stop) } else { StopStrings::default() };
             choices.push(Choice { answer, ids, whole, stops, tokens: Vec::new(), usage: None, has_ended: false });
