@@ -161,6 +161,7 @@ impl Grammars {
                 (request.reasoning(self.reasoning.unwrap_or_default()), None)
             }
         };
+        let request = with_prompt(request, rendered.as_deref());
         let grammar = model.builder.build(&request).map_err(refused)?.with_special_tokens(&model.special);
         if !global.is_quiet() {
             grammar.notes().iter().for_each(|note| super::say!("{}", note_line(note)));
@@ -229,10 +230,6 @@ impl Grammars {
         let Some(Prompts { template, variables, options }) = &model.prompts else { return Ok((request, None)) };
         let rendered =
             backchat_grammar::render_prompt(template, body, variables, options).map_err(|problem| vec![problem])?;
-        let request = match &rendered {
-            Some(prompt) => request.prompt_text(prompt.clone()),
-            None => request,
-        };
         Ok((request, rendered))
     }
 
@@ -313,6 +310,7 @@ impl Grammars {
                 (request.reasoning(reasoning.unwrap_or_default()), None)
             }
         };
+        let request = with_prompt(request, rendered.as_deref());
         let grammar = model.builder.build(&request).map_err(joined)?.with_special_tokens(&model.special);
         if self.strict
             && let Some(note) = grammar.notes().iter().find(|note| note.effect == Effect::Looser)
@@ -321,6 +319,11 @@ impl Grammars {
         }
         Ok(self.result(&grammar, rendered))
     }
+}
+
+/// The request with the prompt that was rendered for it.
+fn with_prompt<'r>(request: Request<'r>, rendered: Option<&'r str>) -> Request<'r> {
+    if rendered.is_some() { request.prompt(rendered) } else { request }
 }
 
 /// The keys of a row that repeat members of a request's body.

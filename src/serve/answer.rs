@@ -183,6 +183,24 @@ mod tests {
     }
 
     #[test]
+    fn a_call_is_settled_if_it_is_complete_or_cut_off() {
+        let broken = r#"<call>{"name": "pay", "arguments": {"sum" 1}}</call>"#;
+        let unended = r#"<call>{"name": "pay", "arguments": {"sum": 1"#;
+        let settled = |text: &str, size, end| assembled_by(CallDelivery::Settled, text, size, end).0;
+        for size in [1, 4, 1000] {
+            let (_, content, calls, reason) = settled(&format!("Hm.{broken}"), size, End::Stop);
+            assert_eq!((content, calls.len(), reason), (format!("Hm.{broken}"), 0, "stop"), "in pieces of {size}");
+            let (_, content, calls, reason) = settled(unended, size, End::Length);
+            // A number that may go on is not sent.
+            let cut = ("pay".to_owned(), "{\"sum\": ".to_owned());
+            assert_eq!((content.as_str(), calls, reason), ("", vec![cut], "length"), "in pieces of {size}");
+            // Without the engine's word that it reached its limit, the model wrote a broken call.
+            let (_, content, calls, reason) = settled(unended, size, End::Stop);
+            assert_eq!((content.as_str(), calls.len(), reason), (unended, 0, "stop"), "in pieces of {size}");
+        }
+    }
+
+    #[test]
     fn an_answer_cut_at_the_limit_is_never_whole() {
         let text = r#"<t>Hm</t>Well.<call>{"name": "pay", "arguments": {"sum": 1000}}</call>"#;
         for end in 0..text.len() {

@@ -459,7 +459,8 @@ fn with_headers(server: &Server, method: &str, headers: &str, body: &str) -> (St
 #[test]
 fn pages_of_strangers_do_not_reach_a_server_without_a_key() {
     let (upstream, asked) = engine(false);
-    let options = ["--engine", "vllm", "--upstream", &upstream, "--cors", "https://app.example", "--allow-host", "box"];
+    let options =
+        ["--engine", "vllm", "--upstream", &upstream, "--cors", "https://app.example", "--allow-host", "box.lan"];
     let server = Server::with(&options);
     let body = r#"{"messages": [{"role": "user", "content": "Hi"}]}"#;
     for (headers, status, word) in [
@@ -467,7 +468,7 @@ fn pages_of_strangers_do_not_reach_a_server_without_a_key() {
         ("Host: localhost\r\nOrigin: https://evil.example\r\n", "403", "--cors https://evil.example"),
         ("Host: localhost\r\nOrigin: null\r\n", "403", "--cors null"),
         ("Host: localhost\r\nContent-Type: text/plain\r\n", "415", "application/json"),
-        ("Host: box:80\r\nContent-Type: application/json\r\n", "200", "choices"),
+        ("Host: box.lan:80\r\nContent-Type: application/json\r\n", "200", "choices"),
         (
             "Host: localhost\r\nOrigin: https://app.example\r\n",
             "200",

@@ -177,8 +177,11 @@ impl Exchange {
                 true => envelope.delta(index, delta, &mut ids, &mut out),
                 false => whole.add(delta),
             };
-            // An answer that is sent as a whole has no call that turned out broken.
-            let delivery = if request.stream { server.options.calls } else { CallDelivery::Whole };
+            let delivery = match server.options.calls {
+                // An answer that is sent as a whole has no call that turned out broken.
+                CallDelivery::Growing if !request.stream => CallDelivery::Settled,
+                delivery => delivery,
+            };
             let answer = Answer::new(parser, request.continues, delivery, &mut sink);
             // Only one engine leaves the stop text in the answer.
             let stops = if engine == Engine::Tgi { StopStrings::new(&request.stop) } else { StopStrings::default() };

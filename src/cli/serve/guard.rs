@@ -16,7 +16,7 @@ use backchat_core::diagnostic::escape;
 pub struct Guard {
     /// The origin whose pages may ask; `*` is any.
     pub cors: Option<HeaderValue>,
-    /// Names of this server, in addition to `localhost` and addresses.
+    /// Names of this server, in addition to addresses, `localhost` and names without a dot.
     pub hosts: Vec<String>,
     /// Whether each request needs a key, which pages of strangers do not have.
     pub has_key: bool,
@@ -57,7 +57,8 @@ impl Guard {
 
     fn knows(&self, name: &str) -> bool {
         let address = name.trim_start_matches('[').trim_end_matches(']');
-        let is_local = |name: &str| name == "localhost" || name.ends_with(".localhost");
+        // Nobody can point a name without a dot at this machine but who runs its network.
+        let is_local = |name: &str| !name.is_empty() && !name.contains('.') || name.ends_with(".localhost");
         address.parse::<IpAddr>().is_ok()
             || is_local(&name.to_ascii_lowercase())
             || self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_server_without_a_key_answers_under_its_own_names_only() {
-        let guard = Guard { hosts: vec!["backchat".to_owned()], ..Guard::default() };
+        let guard = Guard { hosts: vec!["models.lan".to_owned()], ..Guard::default() };
         for (host, expected) in [
             ("localhost", 200),
             ("LOCALHOST:8080", 200),
@@ -135,9 +136,12 @@ mod tests {
             ("[::1]:8080", 200),
             ("192.168.1.7", 200),
             ("backchat:8080", 200),
+            ("Models.lan:8080", 200),
+            ("other.lan:8080", 403),
             ("evil.example:8080", 403),
             ("localhost.evil.example", 403),
             ("evil.example:8080:80", 403),
+            ("evil.", 403),
             ("", 403),
         ] {
             assert_eq!(status(&guard, &[("host", host)]), expected, "{host}");

@@ -113,7 +113,8 @@ pub struct Serve {
     /// Allow requests from pages of this origin
     #[arg(long, value_name = "ORIGIN")]
     cors: Option<String>,
-    /// Without a key, also answer under this name; `localhost` and addresses are always allowed; repeatable
+    /// Without a key, also answer under this name; addresses, `localhost` and names without a dot are always allowed;
+    /// repeatable
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
     /// Select whether the prompt keeps its BOS token; by default it does unless the engine adds one

@@ -67,13 +67,6 @@ impl<'r> Request<'r> {
         self
     }
 
-    /// The same with an owned text.
-    #[must_use]
-    pub fn prompt_text(mut self, prompt: String) -> Self {
-        self.prompt = Some(Cow::Owned(prompt));
-        self
-    }
-
     /// Whether the request asks for an answer without reasoning.
     pub fn is_without_reasoning(&self) -> bool {
         self.reasoning == Reasoning::Never

@@ -46,6 +46,9 @@ pub enum CallDelivery {
     Growing,
     /// Once they are complete. A malformed call is sent as content in both cases.
     Whole,
+    /// Once it is known that they are not malformed: complete, or cut off at the engine's limit. For answers that are sent
+    /// as a whole.
+    Settled,
 }
 
 /// The state of one message as it is written.
@@ -142,10 +145,10 @@ impl Deltas {
             EventRef::Chunk { field, text, dirty: false, .. } => self.add(field, text, sink),
             EventRef::Problem(problem) if self.is_cut && problem.at_end && problem.field.as_deref() == Some(CALLS) => {
                 self.skips = true;
-                self.withdraw();
+                self.withdraw(sink);
             }
             EventRef::Malformed { field, span, .. } if &**field == CALLS => {
-                self.withdraw();
+                self.withdraw(sink);
                 // The client gets the raw text in place of a malformed call, unless the call was only truncated.
                 if self.calls == self.calls_before && !self.is_cut {
                     let raw = self.raw(self.opened..span.end).to_owned();
@@ -158,7 +161,7 @@ impl Deltas {
                 self.calls += 1;
                 match self.delivery {
                     CallDelivery::Growing => sink(Delta::Call { index, id, name }),
-                    CallDelivery::Whole => {
+                    CallDelivery::Whole | CallDelivery::Settled => {
                         let (id, name) = (id.map(str::to_owned), name.to_owned());
                         self.waiting.push(WaitingCall { id, name, arguments: String::new() });
                     }
@@ -168,20 +171,26 @@ impl Deltas {
                 Some(call) => call.arguments.push_str(delta),
                 None => sink(Delta::Arguments { index, text: delta }),
             },
-            EventRef::Close { field, .. } if &**field == CALLS => {
-                // Calls that were withdrawn have no number.
-                let first = self.calls - self.waiting.len();
-                for (index, call) in (first..).zip(self.waiting.drain(..)) {
-                    sink(Delta::Call { index, id: call.id.as_deref(), name: &call.name });
-                    sink(Delta::Arguments { index, text: &call.arguments });
-                }
-            }
+            EventRef::Close { field, .. } if &**field == CALLS => self.send_waiting(sink),
             _ => {}
         }
     }
 
-    /// Drops the unsent calls of the open region.
-    fn withdraw(&mut self) {
+    /// Sends the calls of the open region that wait.
+    fn send_waiting(&mut self, sink: &mut dyn FnMut(Delta<'_>)) {
+        // Calls that were withdrawn have no number.
+        let first = self.calls - self.waiting.len();
+        for (index, call) in (first..).zip(self.waiting.drain(..)) {
+            sink(Delta::Call { index, id: call.id.as_deref(), name: &call.name });
+            sink(Delta::Arguments { index, text: &call.arguments });
+        }
+    }
+
+    /// Drops the unsent calls of the open region, but for those that the limit cut off if they are sent at their end.
+    fn withdraw(&mut self, sink: &mut dyn FnMut(Delta<'_>)) {
+        if self.is_cut && self.delivery == CallDelivery::Settled {
+            return self.send_waiting(sink);
+        }
         self.calls -= self.waiting.len();
         self.waiting.clear();
     }
