@@ -1,23 +1,17 @@
 //! What changed between the results of two runs: the lines that went and the lines that came.
 
-use similar::{Algorithm, ChangeTag, capture_diff_slices};
+use backchat_probe::diff::unified;
 
 /// How many lines are shown.
 const MOST: usize = 12;
 
 /// The lines with `-` or `+` before them; empty if nothing changed.
 pub fn between(before: &str, now: &str) -> Vec<String> {
-    let [before, now]: [Vec<&str>; 2] = [before, now].map(|text| text.lines().collect());
-    let changes = capture_diff_slices(Algorithm::Myers, &before, &now);
-    let changes = changes.iter().flat_map(|change| change.iter_changes(&before, &now));
-    let changed = changes.filter_map(|change| {
-        let line = change.value();
-        match change.tag() {
-            _ if line.trim().is_empty() => None,
-            ChangeTag::Equal => None,
-            ChangeTag::Delete => Some(format!("- {line}")),
-            ChangeTag::Insert => Some(format!("+ {line}")),
-        }
+    let diff = unified(before, now, 0, None);
+    let changed = diff.lines().filter_map(|line| {
+        let (sign, text) = line.split_at_checked(1)?;
+        // Other lines tell places.
+        (["-", "+"].contains(&sign) && !text.trim().is_empty()).then(|| format!("{sign} {text}"))
     });
     let mut lines: Vec<String> = changed.collect();
     let more = lines.len().saturating_sub(MOST);
