@@ -81,19 +81,31 @@ struct Rows {
     problems: Vec<(usize, Vec<Problem>)>,
 }
 
-/// The rows of a list, or of a column that converts to one.
+/// The methods by which columns, arrays and tensors become lists.
+const TO_LIST: [&str; 3] = ["to_pylist", "to_list", "tolist"];
+
+/// The rows of a list, of what converts to one, or of the ids in what a tokenizer of transformers returns.
 fn rows<'py>(given: &Bound<'py, PyAny>) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>>> {
-    let list = match given.hasattr("to_pylist")? {
-        true => given.call_method0("to_pylist")?,
-        false if given.hasattr("to_list")? => given.call_method0("to_list")?,
-        false => given.clone(),
-    };
+    let given = given.getattr_opt("input_ids")?.unwrap_or_else(|| given.clone());
+    let mut list = given.clone();
+    for name in TO_LIST {
+        if given.hasattr(name)? {
+            list = given.call_method0(name)?;
+            break;
+        }
+    }
     if list.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("`texts` is a list; use `parse_response` for a single output"));
     }
     list.try_iter()
 }
 
+/// Parse many outputs on all cores.
+///
+/// `texts` is a list of texts, a column of Arrow, pandas or Polars, or with a `tokenizer` lists of ids, an array or a tensor. The
+/// result is a list of messages, None for a row that failed; `errors` has its error by the number of the row, `problems` what
+/// went wrong in the rows that were read. `errors="raise"` raises the first error instead, `errors="text"` gives a failed
+/// row the whole output as content. A row that is None has no output and fails in any case.
 #[pyfunction]
 #[pyo3(signature = (texts, template, *, prefix=None, tools=None, threads=None, errors="collect", output="python", tokenizer=None, policy="exact", stop_ids=Vec::new(), recover=None, validate=false))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -113,8 +125,15 @@ pub fn parse_batch<'py>(
     validate: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let are_ids = tokenizer.is_some();
-    let outputs: Vec<TextOrIds> =
-        rows(texts)?.map(|output| TextOrIds::output(&output?, are_ids)).collect::<PyResult<_>>()?;
+    let row = |(number, given): (usize, PyResult<Bound<'py, PyAny>>)| {
+        let given = given?;
+        if given.is_none() {
+            return Ok(None);
+        }
+        let output = TextOrIds::output(&given, are_ids);
+        output.map(Some).map_err(|error| PyTypeError::new_err(format!("row {number}: {}", error.value(py))))
+    };
+    let outputs: Vec<Option<TextOrIds>> = rows(texts)?.enumerate().map(row).collect::<PyResult<_>>()?;
     let batch = Batch {
         prefixes: prefixes(prefix.ok_or_else(|| needs_prefix("`parse_batch`"))?, are_ids)?,
         templates: templates(template, tokenizer, policy)?,
@@ -185,7 +204,8 @@ type Ready = (Template, Option<TokenTemplate>);
 
 /// The outputs to parse, and the options.
 struct Batch {
-    outputs: Vec<TextOrIds>,
+    /// The outputs; `None` for a row without one.
+    outputs: Vec<Option<TextOrIds>>,
     prefixes: Each<TextOrIds>,
     templates: Each<Ready>,
     tools: Each<Option<Arc<Tools>>>,
@@ -216,6 +236,10 @@ impl Batch {
             (self.outputs.get(row), self.prefixes.at(row), own.or_else(|| self.templates.at(row)), self.tools.at(row))
         else {
             return;
+        };
+        let Some(output) = output else {
+            rows.failed.push((row, "the row is None: it has no output".to_owned()));
+            return rows.tape.write(&Value::Null);
         };
         let reading = Reading { tools: tools.clone(), mode: Mode::Stable, raises: true, recovery: self.recovery };
         let options = reading.options();
@@ -282,6 +306,8 @@ impl Batch {
                     (done.try_recv().ok().or_else(own).or_else(|| done.recv().ok()), done)
                 });
                 let Some((numbers, rows)) = block else { break Ok(()) };
+                // Ctrl-C; the threads end when nobody takes their blocks.
+                py.check_signals()?;
                 answer.take(py, numbers, rows)?;
             }
         })

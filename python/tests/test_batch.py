@@ -31,6 +31,55 @@ def test_rows_that_cannot_be_parsed():
     assert rows == [{"role": "assistant", "content": BAD}]
 
 
+def test_a_row_without_an_output_fails_alone():
+    rows = backchat.parse_batch([None, OUTPUT], SPEC, prefix="<bot>")
+    assert rows == [None, MESSAGE]
+    assert str(rows.errors[0]) == "the row is None: it has no output"
+    assert backchat.parse_batch([None], SPEC, prefix="<bot>", errors="text") == [None]
+    with pytest.raises(backchat.ParseError, match="no output"):
+        backchat.parse_batch([OUTPUT, None], SPEC, prefix="<bot>", errors="raise")
+    with pytest.raises(TypeError, match="row 1: the output is a str, not int"):
+        backchat.parse_batch([OUTPUT, 1], SPEC, prefix="<bot>")
+
+
+class Tensor:
+    """What an array or a tensor has."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def tolist(self):
+        return self.rows
+
+
+class Encoding:
+    """What a tokenizer of transformers returns."""
+
+    def __init__(self, rows):
+        self.input_ids = rows
+
+
+def test_arrays_and_encodings_are_lists():
+    texts = [OUTPUT, OUTPUT]
+    for given in (Tensor(texts), Encoding(texts), Encoding(Tensor(texts))):
+        assert backchat.parse_batch(given, SPEC, prefix="<bot>") == [MESSAGE, MESSAGE]
+
+
+def test_a_signal_ends_a_batch():
+    run = """
+import _thread, threading, backchat
+threading.Timer(0.3, _thread.interrupt_main).start()
+template = {"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}
+try:
+    while True:
+        backchat.parse_batch(["a" * 20_000] * 5_000, template, prefix="<bot>")
+except KeyboardInterrupt:
+    print("ended")
+"""
+    told = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, timeout=60)
+    assert told.stdout == "ended\n", told.stderr
+
+
 def test_every_kind_of_value_is_converted():
     values: dict[str, object] = {
         "none": None,
@@ -113,6 +162,9 @@ def test_columns_of_arrow():
     pa = pytest.importorskip("pyarrow")
     from backchat.arrow import parse_batches, parse_table
 
+    holes = pa.table({"text": [None, OUTPUT]})
+    found = parse_table(holes, SPEC, prefix="<bot>").column("message").to_pylist()
+    assert [row and json.loads(row) for row in found] == [None, MESSAGE]
     table = pa.table({"text": [OUTPUT, BAD], "prompt": ["<bot>", "<bot>"]})
     found = parse_table(table, SPEC, prefix_column="prompt").column("message").to_pylist()
     assert [row and json.loads(row) for row in found] == [MESSAGE, None]

@@ -21,7 +21,19 @@ pub(super) struct Masks {
 
 fn spans(trial: &Trial, renderer: &Renderer<'_>, at: usize) -> Option<Spans> {
     let masked = mask_with(renderer, &trial.tests.get(at)?.context).ok()?;
-    masked.problems.is_empty().then_some((masked.spans, masked.tags))
+    let spans = without_space(&masked.text, masked.spans);
+    masked.problems.is_empty().then_some((spans, masked.tags))
+}
+
+/// The spans without white space at their beginning: whether it belongs to the header shows only in conversations that end
+/// there, which a repair may be the first to render.
+fn without_space(text: &str, mut spans: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    let characters: Vec<char> = text.chars().collect();
+    for (start, end) in &mut spans {
+        let span = characters.get(*start..*end).unwrap_or_default();
+        *start += span.iter().take_while(|c| c.is_whitespace()).count();
+    }
+    spans
 }
 
 impl Masks {
@@ -58,5 +70,15 @@ impl Masks {
             same += 1;
         }
         Some(same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_before_an_answer_is_of_no_account() {
+        assert_eq!(without_space("é: Yes.\n: \n", vec![(2, 8), (9, 11)]), [(3, 8), (11, 11)]);
     }
 }
