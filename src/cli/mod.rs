@@ -42,6 +42,7 @@ mod fix;
 mod folders;
 mod grammar;
 mod help;
+mod hunt;
 mod init;
 mod known_values;
 mod lint;

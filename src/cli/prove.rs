@@ -4,18 +4,16 @@ use std::process::ExitCode;
 
 use super::chat_options::{Budget, OutputFormat, Selected, failed};
 use super::derive::exit_code;
+use super::hunt::{self, HuntOptions};
 use super::report::Page;
 use super::{Failure, Global, input, template_file};
-use backchat_core::diagnostic::{escape, shortened};
+use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
-use backchat_derive::derive::{self, Fate, Options, Proven, Status};
+use backchat_derive::derive::{self, Fate, Hunted, Options, Proven, Status};
 use backchat_parser::template::source::{self, Opened};
 use backchat_workbench::answers::{self, samples};
 use backchat_workbench::repair::{self, Plan};
 use backchat_workbench::report;
-
-/// How much of an example is shown, in characters.
-const EXCERPT: usize = 400;
 
 /// Prove a response template against its chat template
 #[derive(Clone, Debug, clap::Args)]
@@ -23,10 +21,15 @@ const EXCERPT: usize = 400;
   backchat prove response_template.json --chat-template chat_template.jinja
   backchat prove models/mine --chat-template models/mine --samples outputs.jsonl
   backchat prove response_template.json --chat-template chat_template.jinja --fix
+  backchat prove response_template.json --chat-template chat_template.jinja --hunt
 
 `prove` renders conversations with the chat template and parses the model's turn of each.
 It lists failures once per cause, with the boundary that is wrong, the smallest example, and
 the repair: a change that was proved, with how many conversations it fixes and breaks.
+
+`--hunt` asks the same of random conversations, made from the literals of the chat template and
+the delimiters of the response template, for conditions that have not gone both ways. It shows
+the smallest conversation for each cause. Ctrl-C ends it, with the result so far.
 
 Exit codes: 0 proved, 1 not proved, 2 could not run.")]
 pub struct Prove {
@@ -55,6 +58,8 @@ pub struct Prove {
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
     #[command(flatten)]
+    hunt: HuntOptions,
+    #[command(flatten)]
     budget: Budget,
     #[command(flatten)]
     page: Page,
@@ -67,6 +72,7 @@ struct Examined {
     plan: Option<Plan>,
     /// The failures that no repair fixes.
     rest: Vec<derive::Failure>,
+    hunted: Option<Hunted>,
 }
 
 impl Prove {
@@ -88,7 +94,20 @@ impl Prove {
         let mut examined = self.budget.examine(examine);
         let repair = || examined.repair(&source.template, &options, global);
         let applied = if self.fix { self.budget.examine(repair)? } else { None };
-        let Examined { opened, proven, plan, .. } = &examined;
+        if let Some(hunt) = self.hunt.asked().filter(|_| examined.proven.verdict.holds()) {
+            let options = options.clone().budget(self.budget.work());
+            let template = &examined.opened.loaded.template;
+            let hunted = hunt::run(&source.template, template, &options, hunt, global);
+            examined.hunted = Some(hunted.map_err(|found| failed(vec![found], &source))?);
+        }
+        let Examined { opened, proven, plan, hunted, .. } = &examined;
+        if self.hunt.hunt.is_some() && hunted.is_none() {
+            tell!(global, "note: no hunt: the proof does not hold without one");
+        }
+        if let (Some(folder), Some(hunted)) = (&self.hunt.fixtures, hunted) {
+            let set = self.selected.given.set.iter().cloned().collect();
+            hunt::write_fixtures(folder, hunted, [&self.template, &self.chat_template], &set, global)?;
+        }
         let playground = self.page.playground(None)?;
         let page = || {
             let template = &opened.loaded.template;
@@ -98,7 +117,7 @@ impl Prove {
         self.page.write(global, page)?;
         match self.format {
             OutputFormat::Json => {
-                let mut report = answers::proof(proven, plan.as_ref());
+                let mut report = hunt::with_hunt(answers::proof(proven, plan.as_ref()), hunted.as_ref());
                 if let (Value::Object(report), true) = (&mut report, self.fix) {
                     let steps = applied.iter().flat_map(|plan| &plan.steps);
                     report.insert("applied", Value::List(steps.map(|step| step.repair.to_value()).collect()));
@@ -110,7 +129,8 @@ impl Prove {
             }
             OutputFormat::Text => super::print(&examined.text(global, self.fix))?,
         }
-        Ok(ExitCode::from(exit_code(proven.status)))
+        let is_refuted = hunted.as_ref().is_some_and(Hunted::refutes);
+        Ok(ExitCode::from(if is_refuted { 1 } else { exit_code(proven.status) }))
     }
 }
 
@@ -127,7 +147,7 @@ impl Examined {
             Some(repaired) => derive::prove(chat_template, &repaired.loaded.template, options).verdict.failures,
             None => proven.verdict.failures.clone(),
         };
-        Self { opened, proven, plan, rest }
+        Self { opened, proven, plan, rest, hunted: None }
     }
 
     /// Writes the repairs into the template's file, and examines it again; returns them.
@@ -142,8 +162,10 @@ impl Examined {
 
     /// The verdict, and what fails: once for each cause, with its repair.
     fn text(&self, global: &Global, is_fixed: bool) -> String {
-        let Self { proven, plan, rest, .. } = self;
-        let mut out = format!("{}\n", escape(&proven.headline()));
+        let Self { proven, plan, rest, hunted, .. } = self;
+        let hunted = hunted.as_ref();
+        let refuted = hunted.filter(|hunted| hunted.refutes()).map(|hunted| hunt::text(hunted) + "\n");
+        let mut out = format!("{}{}\n", refuted.unwrap_or_default(), escape(&proven.headline()));
         let mut line = |text: &str| out.push_str(&format!("  {}\n", escape(text)));
         if proven.verdict.recut > 0 && !global.is_quiet() {
             line(&format!(
@@ -152,15 +174,18 @@ impl Examined {
             ));
         }
         proven.samples_line().iter().chain(&proven.verdict.policies.describe()).for_each(|text| line(text));
+        if let Some(hunted) = hunted.filter(|hunted| !hunted.refutes()) {
+            out.push_str(&hunt::text(hunted));
+        }
         let how = if is_fixed { "" } else { "; `--fix` writes it" };
         for step in plan.iter().flat_map(|plan| &plan.steps) {
             if let Fate::Failed(failure) = &step.example.fate {
                 let mut failure = failure.clone();
                 failure.count = step.repair.fixes;
-                out.push_str(&example(&failure, Some(format!("{}{how}", step.repair.describe()))));
+                out.push_str(&hunt::example(&failure, Some(format!("{}{how}", step.repair.describe()))));
             }
         }
-        rest.iter().for_each(|failure| out.push_str(&example(failure, failure.hint())));
+        rest.iter().for_each(|failure| out.push_str(&hunt::example(failure, failure.hint())));
         for diagnostic in proven.diagnostics.iter().filter(|diagnostic| diagnostic.id != "derive-unproved") {
             let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
             let (severity, message) = (diagnostic.severity.name(), escape(&diagnostic.message));
@@ -168,21 +193,4 @@ impl Examined {
         }
         out
     }
-}
-
-/// A failure with its smallest conversation, and what to do about it.
-fn example(failure: &derive::Failure, to_fix: Option<String>) -> String {
-    let setting = Value::Object(failure.setting.clone()).to_string();
-    let lines = [
-        ("text", Some(shortened(&format!("{:?}", failure.text), EXCERPT).into_owned())),
-        ("expected", Some(shortened(&failure.expected.to_string(), EXCERPT).into_owned())),
-        ("got", Some(shortened(&failure.got.to_string(), EXCERPT).into_owned())),
-        ("with", (!failure.setting.is_empty()).then_some(setting)),
-        ("to fix", to_fix),
-    ];
-    let mut out = format!("\nfailed: {}\n", escape(&failure.describe()));
-    for (name, text) in lines {
-        out.extend(text.map(|text| format!("  {name:<9} {}\n", escape(&text))));
-    }
-    out
 }

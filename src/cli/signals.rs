@@ -1,4 +1,5 @@
-//! Finishes writing a file before a signal ends the process, so that no partial file is left.
+//! Finishes writing a file before a signal ends the process, so that no partial file is left, and ends examinations early
+//! that Ctrl-C interrupts.
 
 use std::path::Path;
 
@@ -29,6 +30,18 @@ pub fn uninterrupted<T>(write: impl FnOnce() -> T) -> T {
 #[cfg(not(unix))]
 pub fn uninterrupted<T>(write: impl FnOnce() -> T) -> T {
     write()
+}
+
+/// Runs examinations that the first Ctrl-C ends early. The second one ends the process.
+#[cfg(unix)]
+pub fn ended_by_interrupt<T>(work: impl FnOnce() -> T) -> T {
+    unix::ended_by_interrupt(work)
+}
+
+/// Runs examinations.
+#[cfg(not(unix))]
+pub fn ended_by_interrupt<T>(work: impl FnOnce() -> T) -> T {
+    work()
 }
 
 /// Leaves the signals to other handlers from here on.
@@ -75,6 +88,22 @@ mod unix {
             // This ends the process; if it fails, nothing can be done.
             let _ = low_level::emulate_default_handler(signal);
         }
+        result
+    }
+
+    pub fn ended_by_interrupt<T>(work: impl FnOnce() -> T) -> T {
+        let Some(handlers) = HANDLERS.get_or_init(|| install().ok()) else { return work() };
+        let stop: Arc<AtomicBool> = Arc::default();
+        // In this order: the first signal finds the flag unset, the second one set.
+        let second = flag::register_conditional_default(SIGINT, stop.clone());
+        let first = flag::register(SIGINT, stop.clone());
+        handlers.ends.store(first.is_err(), Ordering::SeqCst);
+        let result = backchat_chat::interruptible(stop, work);
+        for id in [first, second].into_iter().flatten() {
+            low_level::unregister(id);
+        }
+        handlers.came.store(0, Ordering::SeqCst);
+        handlers.ends.store(true, Ordering::SeqCst);
         result
     }
 

@@ -40,6 +40,7 @@ mod grammar;
 mod grammar_requests;
 mod hostile;
 mod hub;
+mod hunt;
 mod init;
 mod invariance;
 mod json;

@@ -1,5 +1,6 @@
 //! `backchat check`: checks, blesses and creates fixtures.
 
+mod hunts;
 mod new;
 mod report;
 
@@ -13,6 +14,7 @@ use std::time::Instant;
 use super::case_selection::Cases;
 use super::chat_options::assignment;
 use super::diagnostic_outputs::Outputs;
+use super::hunt;
 use super::known_values::{Names, one_of};
 use super::progress::Progress;
 use super::report::Page;
@@ -20,6 +22,7 @@ use super::watch::{self, Watched};
 use super::{Failure, Global, input, signals, template_file};
 use backchat_core::diagnostic::{self, Diagnostic, Severity};
 use backchat_core::json::Value;
+use backchat_derive::derive::Hunt;
 use backchat_parser::template::source::replace_file;
 use backchat_workbench::check::fixture::FixtureFile;
 use backchat_workbench::check::{self, Entry, Loaded, Pending, Report, Settings, TemplateRepair, Which};
@@ -33,6 +36,7 @@ use backchat_workbench::check::{self, Entry, Loaded, Pending, Report, Settings, 
   backchat check --fix tests/fixtures
   backchat check --new ./my-model tests/fixtures
   backchat check --new ./my-model --from record.jsonl
+  backchat check tests/fixtures --hunt
   backchat check --output report.xml --output report.sarif
 
 Exit codes: 0 every case passes, 1 a case fails, 2 a case or the command could not run,
@@ -60,7 +64,12 @@ pub struct Check {
     /// Check only shard K of N
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
-    /// Set the seed of random chunkings
+    /// Also prove the templates of the cases that name a chat template, and try N random conversations with each, as
+    /// `prove --hunt` does
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "2000", value_parser = hunt::number())]
+    #[arg(conflicts_with_all = ["bless", "list", "new"])]
+    hunt: Option<usize>,
+    /// Set the seed of random chunkings, and of the conversations of `--hunt`
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
     /// Set how to report cases in which transformers' answer depends on how the text is cut
@@ -175,6 +184,9 @@ impl Check {
             reports = self.reports(&entries, &loaded, &settings, global);
         }
         reports.iter_mut().for_each(Report::drop_repeated);
+        if let Some(conversations) = self.hunt {
+            hunts::run(&mut reports, &loaded, Hunt { conversations, seed: self.seed }, global)?;
+        }
 
         self.page.write(global, || {
             let paths: Vec<_> = self.cases.paths.iter().map(|path| path.display().to_string()).collect();

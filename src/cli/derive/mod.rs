@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::chat_options::{Budget, OutputFormat, Selected, announce, failed};
+use super::hunt::{self, HuntOptions};
 use super::known_values;
 use super::report::Page;
 use super::watch::{self, Watched};
@@ -15,7 +16,7 @@ use super::{Failure, Global, input};
 use backchat_chat::source::Source;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, escape_json, shell_word};
 use backchat_core::json::{self, Value};
-use backchat_derive::derive::{self, Derivation, Options, Remedy, Status};
+use backchat_derive::derive::{self, Derivation, Hunted, Options, Remedy, Status};
 use backchat_derive::targets::Target;
 use backchat_parser::template::Template;
 use backchat_parser::template::source::write_into;
@@ -33,6 +34,7 @@ use backchat_workbench::session;
   backchat derive models/mine --write
   backchat derive ORG/NAME -o response_template.json
   backchat derive chat_template.jinja --samples outputs.jsonl --explain
+  backchat derive models/mine -o response_template.json --hunt
   backchat derive chat_templates -o derived
   backchat derive chat_templates --report atlas.html
   backchat derive models/mine --target vllm
@@ -59,7 +61,7 @@ pub struct Derive {
     source: String,
     /// Derive from rows of a JSON Lines file: {"id", "chat_template" or "template", "bos_token"?, "eos_token"?, "set"?}
     #[arg(long, value_name = "FILE")]
-    #[arg(conflicts_with_all = ["sources", "output", "write", "samples", "explain", "report", "playground"])]
+    #[arg(conflicts_with_all = ["sources", "output", "write", "samples", "explain", "report", "playground", "hunt"])]
     jsonl: Option<String>,
     /// Write the draft to a file; with several sources, write each draft into this folder as soon as it is ready
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
@@ -95,6 +97,8 @@ pub struct Derive {
     reasoning_field: Option<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_values::target(), hide_possible_values = true, help = target_help())]
     target: Vec<&'static Target>,
+    #[command(flatten)]
+    hunt: HuntOptions,
     #[command(flatten)]
     budget: Budget,
     /// Run again whenever a file changes, with what changed on top; Ctrl-C ends
@@ -152,6 +156,7 @@ impl Derive {
             ("--explain", self.explain),
             ("--samples", self.samples.is_some()),
             ("--replay", replay),
+            ("--hunt", self.hunt.hunt.is_some()),
         ];
         let Some((option, _)) = options.iter().find(|(_, given)| *given) else { return Ok(()) };
         let given = match self.sources.len() {
@@ -175,7 +180,10 @@ impl Derive {
             return Err(Diagnostic::error("output-is-source", message).help(help).into());
         }
         let options = self.options(&source)?;
+        self.check_fixtures()?;
         let derivation = self.derived(&source.template, &options).with_tokens_of(&source);
+        let hunted = self.hunted(&source, &derivation, &options, global)?;
+        let is_refuted = hunted.as_ref().is_some_and(Hunted::refutes);
         let playground = self.page.playground(None)?;
         let page = || report::derivation(&source.file, &source.template, &derivation, &options, playground.as_ref());
         self.page.write(global, page)?;
@@ -188,7 +196,10 @@ impl Derive {
         }
         let mut out = io::stdout().lock();
         match self.format {
-            OutputFormat::Json => writeln!(out, "{}", escape_json(&derivation.to_value().to_string()))?,
+            OutputFormat::Json => {
+                let report = hunt::with_hunt(derivation.to_value(), hunted.as_ref());
+                writeln!(out, "{}", escape_json(&report.to_string()))?;
+            }
             OutputFormat::Text if self.explain => {
                 out.write_all(derivation.explain(&source.file).as_bytes())?;
                 let is_new = existing(&self.source) != derivation.response_template;
@@ -196,10 +207,47 @@ impl Derive {
                     tell!(global, "Next: {}", self.again(&["--write"]));
                 }
             }
-            OutputFormat::Text => self.deliver(&derivation, &mut out, global)?,
+            OutputFormat::Text => self.deliver(&derivation, is_refuted, &mut out, global)?,
         }
         out.flush()?;
-        Ok(ExitCode::from(exit_code(derivation.status)))
+        self.write_fixtures(hunted.as_ref(), global)?;
+        Ok(ExitCode::from(if is_refuted { 1 } else { exit_code(derivation.status) }))
+    }
+
+    /// Hunts for what refutes the proof of a draft, if that was asked for, and reports the result.
+    fn hunted(
+        &self,
+        source: &Source,
+        derivation: &Derivation,
+        options: &Options,
+        global: &Global,
+    ) -> Result<Option<Hunted>, Failure> {
+        let draft = derivation.response_template.as_ref().filter(|_| derivation.verdict.holds());
+        let loaded = draft.and_then(|draft| Template::from_value(draft).ok());
+        let (Some(hunt), Some(loaded)) = (self.hunt.asked(), loaded) else { return Ok(None) };
+        let options = options.clone().budget(self.budget.work());
+        let hunted = hunt::run(&source.template, &loaded.template, &options, hunt, global);
+        let hunted = hunted.map_err(|found| failed(vec![found], source))?;
+        if hunted.refutes() || !global.is_quiet() {
+            hunt::text(&hunted).lines().for_each(|line| super::say!("{line}"));
+        }
+        Ok(Some(hunted))
+    }
+
+    /// Fixtures name the file of the draft.
+    fn check_fixtures(&self) -> Result<(), Diagnostic> {
+        if self.hunt.fixtures.is_some() && self.output.is_none() && !self.write {
+            let message = "fixtures name the file of the draft, which is not written";
+            return Err(Diagnostic::error("no-draft-file", message).help("write it with `-o FILE` or `--write`"));
+        }
+        Ok(())
+    }
+
+    fn write_fixtures(&self, hunted: Option<&Hunted>, global: &Global) -> Result<(), Failure> {
+        let (Some(folder), Some(hunted)) = (&self.hunt.fixtures, hunted) else { return Ok(()) };
+        let draft = self.output.as_ref().unwrap_or(&self.source);
+        let set = self.selected.given.set.iter().cloned().collect();
+        hunt::write_fixtures(folder, hunted, [draft, &self.source], &set, global)
     }
 
     /// Derives within the budget.
@@ -224,11 +272,17 @@ impl Derive {
     }
 
     /// Writes the draft to its destination, and the report.
-    fn deliver(&self, derivation: &Derivation, out: &mut impl Write, global: &Global) -> Result<(), Failure> {
+    fn deliver(
+        &self,
+        derivation: &Derivation,
+        is_refuted: bool,
+        out: &mut impl Write,
+        global: &Global,
+    ) -> Result<(), Failure> {
         let known = existing(&self.source);
         self.report(derivation, known.as_ref(), global);
         let Some(draft) = &derivation.response_template else { return Ok(()) };
-        let is_proved = derivation.status == Status::Proved;
+        let is_proved = derivation.status == Status::Proved && !is_refuted;
         let text = written(draft);
         if self.write && !is_proved && !self.partial {
             tell!(global, "The draft is not proved and was not written; `--partial` writes it anyway.");

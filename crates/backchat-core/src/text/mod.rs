@@ -1,11 +1,14 @@
-//! Slices of text at bounds that were found in it, its runs of characters, a cursor over them, and positions in lines.
+//! Slices of text at bounds that were found in it, its runs of characters, a cursor over them, positions in lines, and the
+//! smallest text that keeps a property.
 
 mod cursor;
 mod lines;
+mod shrink;
 mod utf16;
 
 pub use cursor::Cursor;
 pub use lines::{Lines, Position, Unit};
+pub use shrink::shrunk;
 pub use utf16::{Utf16Offsets, units};
 
 use std::fmt::Debug;

@@ -33,12 +33,13 @@ pub use findings::{Findings, evidence};
 pub use model::Model;
 pub use needed::{FILLED, with_variable_fields};
 pub use proof::{
-    Conversation, Cuts, Failure, Fate, Loss, Part, PolicyRounds, ReadableTurn, ReadableTurns, RefusedPart, Scope,
+    Conversation, Cuts, Failure, Fate, Hunt, Hunted, Loss, Part, PolicyRounds, ReadableTurn, ReadableTurns,
+    RefusedPart, Scope,
 };
 pub use proof::{
     Tolerance, Unverified, Verdict, conversations, reasoning_field, tools as proof_tools, with_conversations,
 };
-pub use prove::{Proven, prove, prove_and_list, readable_turns};
+pub use prove::{Proven, hunt, prove, prove_and_list, readable_turns};
 pub use readers::{ReaderVerdict, rewrite};
 pub use recorded::{Departure, Explained, Sample};
 pub use report::{Derivation, Remedy, Status};

@@ -1,6 +1,6 @@
 //! Proves a response template that was written or edited by hand against its chat template.
 
-use super::proof::{Conversation, Proof, ReadableTurns, Verdict};
+use super::proof::{Conversation, Hunt, Hunted, Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
 use super::{Options, Status, compiled, no_content, with_proof};
 use backchat_chat::{ended, examine};
@@ -81,6 +81,32 @@ fn prove_and<T>(
             (failed, None)
         }
     }
+}
+
+/// How many conversations of a hunt may take the work of one proof.
+const HUNTED_PER_PROOF: f64 = 200.0;
+
+/// Tries random conversations with a response template; the first ones are those of the proof, and if they fail, there
+/// are no others. `on_tried` is called with the number of conversations so far.
+pub fn hunt(
+    source: &str,
+    template: &Template,
+    options: &Options,
+    hunt: Hunt,
+    on_tried: &mut dyn FnMut(usize),
+) -> Result<Hunted, Diagnostic> {
+    let chat_template = compiled(source)?;
+    let budget = options.budget.scaled(1.0 + hunt.conversations as f64 / HUNTED_PER_PROOF);
+    let (hunted, _) = examine(budget, || {
+        with_proof(&chat_template, options, |proof, _| {
+            let verdict = proof.with_branches(template, proof.judge(template));
+            Some(match verdict.holds() {
+                true => proof.hunt(template, &verdict, hunt, on_tried),
+                false => Hunted::of_proof(hunt, verdict),
+            })
+        })
+    })?;
+    Ok(hunted)
 }
 
 fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Proven {

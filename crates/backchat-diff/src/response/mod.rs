@@ -1,7 +1,6 @@
 //! What changes for whom between two response templates: texts that both parse, and the smallest one for each set of
 //! fields that differ.
 
-mod shrink;
 mod texts;
 
 use std::collections::{BTreeMap, HashSet};
@@ -149,6 +148,9 @@ fn differing(parsed: &[Parsed; 2]) -> Vec<String> {
     }
 }
 
+/// How many smaller texts are tried for one.
+const MOST_TRIES: usize = 3_000;
+
 /// The smallest text that differs in these fields: of the shortest ones, and of those that a model writes, each reduced.
 fn smallest(
     templates: [&Template; 2],
@@ -161,7 +163,11 @@ fn smallest(
     chosen.extend(texts.iter().filter(|text| text.is_turn).take(MOST_REDUCED).cloned());
     let differs = |text: &Text| differing(&parsed(templates, text)) == fields;
     let mut known = HashSet::new();
-    let reduced = chosen.into_iter().map(|text| shrink::shrunk(text, &differs));
+    let reduced = chosen.into_iter().map(|text| {
+        let mut holds = |made: &str| differs(&Text { text: made.to_owned(), ..text.clone() });
+        let made = backchat_core::text::shrunk(&text.text, &mut { MOST_TRIES }, &mut holds);
+        Text { text: made, ..text }
+    });
     let mut reduced: Vec<Text> =
         reduced.filter(|text| known.insert((text.prefix.clone(), text.text.clone()))).collect();
     reduced.sort_by_cached_key(|text| (text.text.chars().count(), text.text.clone()));

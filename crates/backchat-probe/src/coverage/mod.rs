@@ -8,5 +8,5 @@ mod places;
 mod suggestions;
 
 pub use goals::{Coverage, Goal, Sought};
-pub use places::Place;
+pub use places::{Place, places};
 pub use suggestions::{Likeness, Suggested, suggestions};

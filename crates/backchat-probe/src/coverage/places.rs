@@ -20,7 +20,8 @@ pub enum Place {
     Key(usize, usize),
 }
 
-pub(super) fn places(answer: &Answer) -> Vec<(Place, &str)> {
+/// The texts of an answer, each with its place.
+pub fn places(answer: &Answer) -> Vec<(Place, &str)> {
     let mut found: Vec<(Place, &str)> = Vec::new();
     found.extend(answer.content.as_deref().map(|text| (Place::Content, text)));
     found.extend(answer.reasoning.as_deref().map(|text| (Place::Reasoning, text)));
@@ -53,7 +54,7 @@ impl Place {
     }
 
     /// The answer with another text here.
-    pub(super) fn replaced(self, answer: &Answer, text: &str) -> Answer {
+    pub fn replaced(self, answer: &Answer, text: &str) -> Answer {
         let mut answer = answer.clone();
         let call = |answer: &'_ mut Answer, at: usize, edit: &dyn Fn(&mut Call)| {
             if let Some(call) = answer.calls.get_mut(at) {

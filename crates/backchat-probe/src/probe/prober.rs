@@ -149,6 +149,11 @@ impl<'t> Prober<'t> {
         Self { renderer: self.renderer.at(time), cache: Rc::default(), ..self.clone() }
     }
 
+    /// The same prober without what it remembers of earlier renders: many conversations need no more memory than a few.
+    pub fn forgetful(&self) -> Self {
+        Self { renderer: self.renderer.forgetful(), cache: Rc::default(), ..self.clone() }
+    }
+
     /// The variables that may switch the template.
     pub fn switches(&self) -> Vec<String> {
         let switches = switches(self.renderer.template(), self.variables);

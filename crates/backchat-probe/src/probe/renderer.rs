@@ -59,6 +59,12 @@ impl<'t> Renderer<'t> {
         }
     }
 
+    /// A renderer with an empty cache.
+    pub fn forgetful(&self) -> Self {
+        let exhausted = self.memory.exhausted.clone();
+        Self { memory: Rc::new(Memory { exhausted, ..Memory::default() }), ..self.clone() }
+    }
+
     pub fn template(&self) -> &'t ChatTemplate {
         self.template
     }

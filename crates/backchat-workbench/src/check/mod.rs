@@ -2,6 +2,7 @@
 
 mod causes;
 mod chat_case;
+mod counterexample;
 pub mod fixture;
 mod fixture_files;
 mod golden;
@@ -19,6 +20,7 @@ mod truncation;
 
 pub use crate::differences::{Difference, differences};
 pub use causes::{by_cause, cause};
+pub use counterexample::counterexample;
 pub use fixture_files::{fixture_files, holds_cases};
 pub use golden::{Derived, check_derived, derived_files};
 // For the command.

@@ -222,6 +222,13 @@ impl Loaded {
         Some(chat.given(&case.variables, case.tools.is_some()))
     }
 
+    /// The response template of a case, the source of its chat template and the variables of that, if it names both and
+    /// they load.
+    pub fn pair(&self, case: &Case) -> Option<(Template, &str, Object)> {
+        let (source, variables) = self.chat_of(case)?;
+        Some((self.template_of(case)?, source, variables))
+    }
+
     /// The chat template of a case, or the error if it does not load.
     fn chat(&self, file: &PathBuf, place: Place) -> Result<&Chat, Vec<Diagnostic>> {
         of_file(&self.chats, file, "the chat template", place)

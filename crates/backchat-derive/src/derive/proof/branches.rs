@@ -44,6 +44,8 @@ pub(in crate::derive) struct Branch {
     pub words: String,
     /// The 1-based line of the condition.
     pub line: usize,
+    /// The outcome that it has.
+    pub goal: Goal,
     /// Whether a template can be expected to read exactly what was said: no filter changes it.
     pub is_exact: bool,
 }
@@ -282,8 +284,13 @@ impl Reached {
         let words = &self.suggested.words;
         let tool = &self.suggested.tool;
         let is_exact = !self.is_change();
-        let branch =
-            |case: Case| Branch { case: Case { tool: tool.clone(), ..case }, words: words.clone(), line, is_exact };
+        let branch = |case: Case| Branch {
+            case: Case { tool: tool.clone(), ..case },
+            words: words.clone(),
+            line,
+            goal: self.goal.clone(),
+            is_exact,
+        };
         // No prompt leads to the others.
         cases.into_iter().filter(|case| case.cut <= Cut::Shared).map(branch).collect()
     }
@@ -351,7 +358,7 @@ impl Proof<'_> {
 
     /// Whether a template can mean the values of a setting: not true or false where it prints the value or compares it
     /// with others.
-    fn is_meant(&self, case: &Case) -> bool {
+    pub(super) fn is_meant(&self, case: &Case) -> bool {
         case.setting.iter().all(|(name, value)| match value {
             Value::Bool(value) => {
                 let spelled = if *value { "True" } else { "False" };

@@ -217,7 +217,9 @@ impl<'p, 't> Cutter<'p, 't> {
         found
     }
 
-    fn case(&mut self, said: &TestAnswer, history: usize, setting: usize) -> Option<Case> {
+    /// The case of an answer after one of the histories, under one of the settings; `None` if the template refuses it, or
+    /// shows only a part of it.
+    pub fn case(&mut self, said: &TestAnswer, history: usize, setting: usize) -> Option<Case> {
         let called =
             self.histories.get(history)?.messages.iter().any(|message| matches!(message, Message::Tool { .. }));
         let offers_tools = self.request.always_tools || called || !said.answer.calls.is_empty();

@@ -341,6 +341,11 @@ const TOOLS: [(&str, &[(&str, &str)]); 7] = [
     ("lookup_city", &[("query", "string"), ("country", "string"), ("zip", "string")]),
 ];
 
+/// The names of these tools, each with the names and types of its arguments.
+pub(super) const fn typed_tools() -> &'static [(&'static str, &'static [(&'static str, &'static str)])] {
+    &TOOLS
+}
+
 /// The definitions of the tools of these conversations, in OpenAI's form.
 pub fn tools() -> Value {
     let tool = |(name, entries): (&str, &[(&str, &str)])| {

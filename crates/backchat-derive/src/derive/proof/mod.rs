@@ -4,8 +4,8 @@
 //! out how the chat template takes a conversation, and renders the cases once. [`Proof::judge`] may then be called for
 //! any number of candidates: only the few cases that contain a candidate's own markers are rendered again.
 //!
-//! A [`Failure`] is one cause with its smallest example. Its [`Boundary`] says which field is wrong at which byte of
-//! `text`, and how (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no template can avoid: the
+//! A [`Failure`] is one cause with its smallest example. Its [`Boundary`](boundary::Boundary) says which field is wrong
+//! at which byte of `text`, and how (a `Fault`): that is the choice to vary. A [`Loss`] is a difference that no template can avoid: the
 //! message that came back has no less structure and renders to the same bytes. Rank candidates by [`Verdict::failed`],
 //! then by [`Verdict::lost`].
 
@@ -17,6 +17,7 @@ mod conversations;
 mod deviants;
 mod deviations;
 mod header;
+mod hunt;
 mod judge;
 mod listed;
 mod policies;
@@ -52,9 +53,9 @@ use judge::Judge;
 use renders::Tokens;
 use request::Request;
 
-pub(super) use boundary::Boundary;
 pub(super) use case::Case;
 pub use conversations::tools;
+pub use hunt::{Hunt, Hunted};
 pub use listed::{Conversation, conversations, with_conversations};
 pub use readable::{ReadableTurn, ReadableTurns};
 pub use reading::Part;
@@ -363,13 +364,13 @@ impl Verdict {
         }
     }
 
+    /// Whether a failure has the cause of a known one.
+    fn knows(&self, failure: &Failure) -> bool {
+        self.failures.iter().any(|known| known.is_like(failure))
+    }
+
     fn fail(&mut self, failure: Failure) {
-        let cause = |failure: &Failure| {
-            let boundary = failure.boundary.as_ref().map(Boundary::cause);
-            (failure.part, failure.what.clone(), boundary, failure.is_retyped())
-        };
-        let new = cause(&failure);
-        match self.failures.iter_mut().find(|known| cause(known) == new) {
+        match self.failures.iter_mut().find(|known| known.is_like(&failure)) {
             Some(known) => {
                 let count = known.count + 1;
                 if failure.text.len() < known.text.len() {

@@ -61,6 +61,11 @@ impl Branching {
         }
     }
 
+    /// How many conditions ran, and how many went both ways.
+    pub fn counts(&self) -> Value {
+        Value::from([("ran", self.conditions.into()), ("both", self.both.into())])
+    }
+
     fn to_value(&self) -> Value {
         let lines = self.open.iter().map(|line| Value::from(*line)).collect();
         Value::from([("ran", self.conditions.into()), ("both", self.both.into()), ("open_lines", Value::List(lines))])
@@ -168,6 +173,13 @@ impl Failure {
             expected,
             got,
         }
+    }
+
+    /// Whether another failure has the same cause.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let cause = |failure: &'_ Self| failure.boundary.as_ref().map(Boundary::cause);
+        (self.part, &self.what, self.is_retyped()) == (other.part, &other.what, other.is_retyped())
+            && cause(self) == cause(other)
     }
 
     /// Whether only the types of arguments differ, not the text.

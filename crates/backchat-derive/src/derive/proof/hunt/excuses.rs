@@ -1,0 +1,147 @@
+//! What the proof excuses in a conversation that is misread: text that contains a delimiter of the draft, and what a loss
+//! of the verdict names.
+
+use crate::derive::proof::branches::Branch;
+use crate::derive::proof::case::Case;
+use crate::derive::proof::ordinary;
+use crate::derive::proof::verdict::{Fate, Verdict};
+use crate::derive::proof::{OrdinaryDelimiters, Proof};
+use backchat_core::distinct;
+use backchat_core::json::Value;
+use backchat_parser::pattern::Pattern;
+use backchat_parser::template::Template;
+use backchat_probe::coverage::{Coverage, Goal};
+use backchat_probe::probe::marks::Segmentation;
+use backchat_probe::probe::{Answer, Setting};
+
+/// How many characters of a content parser's argument are read as a pattern.
+const LONGEST: usize = 2_000;
+
+/// How many texts that one pattern matches are looked at.
+const MOST_EXAMPLES: usize = 8;
+
+/// The excuses that one draft has.
+pub(super) struct Excuses {
+    patterns: Vec<Pattern>,
+    /// The marks in texts that the patterns match, such as the closing tag of an argument, and the start anchors.
+    marks: Vec<String>,
+    /// Ordinary text that the verdict says is taken for a delimiter.
+    named: Vec<String>,
+    /// Outcomes of conditions whose turns the verdict says are misread.
+    goals: Vec<Goal>,
+    /// Settings whose turns the verdict says are misread.
+    pub settings: Vec<Setting>,
+}
+
+impl Excuses {
+    pub fn new(proof: &Proof<'_>, template: &Template, verdict: &Verdict) -> Self {
+        let is_failed = |fate: &Fate| matches!(fate, Fate::Failed(_));
+        let fates = proof.branch_fates(template);
+        let failed: Vec<&Branch> =
+            fates.iter().filter(|(_, fate)| is_failed(fate)).map(|(branch, _)| *branch).collect();
+        let judge = proof.judge_with(template);
+        let mut settings: Vec<Setting> = failed.iter().map(|branch| branch.case.setting.clone()).collect();
+        let set = proof.cases.iter().filter(|case| !case.setting.is_empty());
+        settings.extend(set.filter(|case| is_failed(&judge.fate(case))).map(|case| case.setting.clone()));
+        settings.retain(|setting| !setting.is_empty());
+        let OrdinaryDelimiters { calls, reasoning } = ordinary(template);
+        let is_named = |text: &String| {
+            let quoted = format!("`{}`", text.trim());
+            verdict.losses.iter().any(|loss| loss.is_assumed && loss.message.contains(&quoted))
+        };
+        let named = calls.into_iter().chain(reasoning).flatten().filter(is_named);
+        let named = named.map(|text| text.trim().to_owned()).collect();
+        let goals = failed.iter().filter(|branch| branch.case.setting.is_empty()).map(|branch| branch.goal.clone());
+        let patterns = patterns(template);
+        let marks = marks(template, &patterns);
+        Self { patterns, marks, named, goals: goals.collect(), settings }
+    }
+
+    /// Whether a text of the answer contains a delimiter of the draft, or one begins in it and ends in what the template
+    /// writes after it: no parser could tell that from the delimiter.
+    pub fn has_delimiter(&self, case: &Case) -> bool {
+        let is_pattern = |pattern: &Pattern, text: &str| {
+            let mut found = pattern.matches(text).filter_map(Result::ok);
+            found.any(|found| Segmentation::Words.is_distinctive(found.text()))
+        };
+        texts(&case.said).iter().any(|text| {
+            let mut own = self.named.iter().chain(&self.marks);
+            own.any(|own| text.contains(own) || overlaps(&case.text, text.trim(), own))
+                || self.patterns.iter().any(|pattern| is_pattern(pattern, text))
+        })
+    }
+
+    /// Whether a loss of the verdict names a branch that this conversation takes.
+    pub fn names_a_branch_of(&self, case: &Case, proof: &Proof<'_>) -> bool {
+        if self.goals.is_empty() {
+            return false;
+        }
+        let prober = case.prober(&proof.plain, &proof.offering);
+        let ran = prober.ran(&case.with(case.said.clone()), &case.setting, false).unwrap_or_default();
+        let mut coverage = Coverage::default();
+        coverage.add(ran, &case.said);
+        self.goals.iter().any(|goal| coverage.has(goal))
+    }
+}
+
+/// Whether a turn has a delimiter that begins inside a text of it.
+fn overlaps(turn: &str, text: &str, delimiter: &str) -> bool {
+    let Some(at) = turn.find(text).filter(|_| !text.is_empty()) else { return false };
+    let end = at + text.len();
+    turn.match_indices(delimiter).any(|(found, _)| at <= found && found < end)
+}
+
+/// The start anchors of a template, and the distinctive marks that its patterns match.
+fn marks(template: &Template, patterns: &[Pattern]) -> Vec<String> {
+    let anchor = template.start_anchor();
+    let anchors = match anchor.literals() {
+        Some(literals) => literals.to_vec(),
+        None => anchor.pattern().examples(),
+    };
+    let mut found: Vec<String> = anchors.iter().map(|anchor| anchor.trim().to_owned()).collect();
+    for example in patterns.iter().flat_map(|pattern| pattern.examples().into_iter().take(MOST_EXAMPLES)) {
+        let marks = Segmentation::Words.marks(&example);
+        found.extend(
+            marks.iter().filter(|mark| Segmentation::Words.is_distinctive(mark)).map(|mark| mark.trim().to_owned()),
+        );
+    }
+    found.retain(|mark| !mark.is_empty());
+    distinct(found)
+}
+
+/// The delimiters of a template, and the patterns within its regions.
+fn patterns(template: &Template) -> Vec<Pattern> {
+    let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
+    let mut found: Vec<Pattern> = delimiters.map(|delimiter| delimiter.pattern().clone()).collect();
+    found.extend(inner(template).iter().filter_map(|text| Pattern::new(text).ok()));
+    found
+}
+
+/// The texts of a template that content parsers take as delimiters or patterns.
+pub(super) fn inner(template: &Template) -> Vec<String> {
+    let Value::Object(draft) = template.to_value() else { return Vec::new() };
+    let mut found = Vec::new();
+    for field in draft.get("fields").and_then(Value::as_object).into_iter().flat_map(|fields| fields.values()) {
+        strings(field.get("content_args").unwrap_or(&Value::Null), &mut found);
+    }
+    found.retain(|text| text.len() <= LONGEST);
+    found
+}
+
+/// All texts of an answer: content, reasoning, and the strings of arguments.
+pub(super) fn texts(answer: &Answer) -> Vec<String> {
+    let mut found: Vec<String> = answer.content.iter().chain(&answer.reasoning).cloned().collect();
+    for value in answer.calls.iter().flat_map(|call| call.arguments.values()) {
+        strings(value, &mut found);
+    }
+    found
+}
+
+fn strings(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::List(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Object(entries) => entries.values().for_each(|value| strings(value, found)),
+        _ => {}
+    }
+}
