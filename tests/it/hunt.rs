@@ -14,9 +14,9 @@ const CHAT: &str = "\
 {%- for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
 {%- if add_generation_prompt %}[assistant]{% endif %}";
 
-/// The same, but an answer with two bars has a mark that no response template here reads.
+/// The same, but an answer with three backticks has a mark that no response template here reads.
 fn odd() -> String {
-    CHAT.replace("{{ m.content or '' }}", "{{ m.content or '' }}{{ '(odd)' if (m.content or '').count('|') == 2 }}")
+    CHAT.replace("{{ m.content or '' }}", "{{ m.content or '' }}{{ '(odd)' if (m.content or '').count('`') == 3 }}")
 }
 
 const TEMPLATE: &str = r#"{"defaults": {"role": "assistant"}, "start_anchor": "[assistant]", "fields": {
@@ -69,7 +69,7 @@ fn a_refuted_proof_says_so_in_the_first_line_and_exits_with_1() {
     assert_eq!(hunt.get("wanted").and_then(Value::as_u64), Some(1000));
     let failure = hunt.get("failures").and_then(|failures| failures.as_list()?.first()).unwrap();
     let content = failure.get("expected").and_then(|message| message.get("content")?.as_str()).unwrap();
-    assert!(content.matches('|').count() == 2 && content.len() < 6, "{content:?} is the smallest such text");
+    assert!(content.matches('`').count() == 3 && content.len() < 10, "{content:?} is the smallest such text");
 
     // The fixture fails as the conversation did.
     let (code, out, _) = run(&folder, &["check", "found"]);

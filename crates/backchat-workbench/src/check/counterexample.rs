@@ -15,13 +15,23 @@ pub fn counterexample(failure: &Failure, seed: u64, names: Names<'_>) -> (String
     }
     case += &format!("\n=== case {part} {}\n", failure.case.replace(['\n', '\r'], " "));
     case += &prefix_section(&failure.prefix);
-    if failure.expected.get("tool_calls").is_some() {
-        case += &(json_section("tools", &derive::proof_tools()) + "\n");
+    if let Some(calls) = failure.expected.get("tool_calls").and_then(Value::as_list) {
+        case += &(json_section("tools", &tools_of(calls)) + "\n");
     }
     case += &write_section("output", &failure.text);
     case += &json_section("message", &expected(failure));
     let head = format!("# Found by a hunt with seed {seed}.\ntemplate: {template}\nchat-template: {chat_template}\n");
     (format!("hunt-{part}-{:08x}.{EXTENSION}", fingerprint(&case)), head + &case)
+}
+
+/// The definitions of the tools that are called.
+fn tools_of(calls: &[Value]) -> Value {
+    let name = |value: &Value| value.get("function").and_then(|function| function.get("name")).cloned();
+    let mut tools = derive::proof_tools();
+    if let Value::List(tools) = &mut tools {
+        tools.retain(|tool| calls.iter().any(|call| name(call) == name(tool)));
+    }
+    tools
 }
 
 /// The expected message. Keys that the template never writes are not part of it.

@@ -301,12 +301,12 @@ mod tests {
 
     #[test]
     fn a_false_proof_is_refuted_by_a_small_conversation() {
-        // No conversation of the proof has two of these signs.
-        let odd = CHAT.replace("{{ m.content }}", "{{ m.content }}{{ '<odd>' if (m.content or '').count('|') == 2 }}");
+        // No conversation of the proof has an answer with three of these.
+        let odd = CHAT.replace("{{ m.content }}", "{{ m.content }}{{ '<odd>' if (m.content or '').count('`') == 3 }}");
         let hunted = hunted(&odd, ANSWER, 0);
         let failure = hunted.failures.first().expect("the template writes more than the content");
         let content = failure.expected.get("content").and_then(Value::as_str).unwrap();
-        assert!(content.len() <= 6, "{content:?} is not small");
+        assert!(content.len() < 10, "{content:?} is not small");
         assert!(hunted.headline().starts_with("refuted by the hunt: "), "{}", hunted.headline());
     }
 

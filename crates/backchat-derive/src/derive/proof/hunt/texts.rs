@@ -176,6 +176,8 @@ impl Texts {
             }
             "boolean" => random.percent(50).into(),
             "nullable" if random.percent(30) => Value::Null,
+            // A text such as "None" is null by the schema.
+            "nullable" => self.text(&VALUES, random).into(),
             "array" => self.list(2, random),
             "object" => self.object(2, random),
             _ => self.string(random).into(),
