@@ -143,6 +143,18 @@ mod tests {
     }
 
     #[test]
+    fn marks_that_the_prompt_opens_are_read_under_each_value_of_a_switch() {
+        let [open, close] =
+            ["", "/"].map(|sign| format!("{{{{ '<{sign}study>' if enable_thinking else '<{sign}hunch>' }}}}"));
+        let thought = CHAT.replace("<weigh>", &open).replace("</weigh>", &close);
+        let prompted = thought.replace("%}<assistant>{%", &format!("%}}<assistant>{open}{{%"));
+        assert_ne!(prompted, thought);
+        let (status, losses, draft) = derived(&prompted);
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(["<hunch>", "</hunch>", "<study>", "</study>"].iter().all(|mark| draft.contains(mark)), "{draft}");
+    }
+
+    #[test]
     fn a_mark_that_only_some_answers_have_is_read() {
         let asks = "{{ m.content }}{{ '<ask>' if m.content.endswith('?') }}";
         let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", asks));

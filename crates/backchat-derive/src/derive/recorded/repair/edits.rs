@@ -35,6 +35,8 @@ pub(super) struct Sighting<'s> {
     pub own_reasoning: Option<&'s str>,
     /// The mark that ends the prompt, if the parser reads the prompt up to it.
     pub prompt_end: Option<&'s str>,
+    /// The prompt.
+    pub prompt: &'s str,
     /// Whether a new form of calls replaces the known one.
     pub replaces: bool,
 }
@@ -46,6 +48,22 @@ impl Sighting<'_> {
             Some(mark) => format!("(?:^|(?<={}))\\s*", escape(mark)),
             None => "^\\s*".to_owned(),
         }
+    }
+
+    /// The mark that ends the prompt, and the anchor of a template without it, if another anchor is all that precedes
+    /// the mark: such a prompt begins the model's own text.
+    fn opened_by_prompt(&self, template: &Value) -> Option<(&str, Value)> {
+        let mark = Segmentation::Words.last(self.prompt).filter(|mark| self.prompt.trim_end().ends_with(mark))?;
+        let anchors = template.get("start_anchor")?.as_list()?;
+        let known = || anchors.iter().filter_map(Value::as_str).map(str::trim);
+        let begun =
+            |anchor: &str| anchor.strip_suffix(mark).is_some_and(|rest| known().any(|known| known == rest.trim()));
+        let kept: Vec<Value> =
+            anchors.iter().filter(|anchor| !anchor.as_str().is_some_and(|text| begun(text.trim()))).cloned().collect();
+        (kept.len() < anchors.len()).then(|| match kept.as_slice() {
+            [one] => (mark, one.clone()),
+            _ => (mark, Value::List(kept)),
+        })
     }
 }
 
@@ -64,10 +82,13 @@ impl Edit {
     }
 }
 
-/// Reads reasoning between other marks, or after another opening mark if nothing closes it.
+/// Reads reasoning between other marks, or after another opening mark if nothing closes it. The prompt may have written the
+/// opening mark.
 pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let Some(place) = &seen.alignment.reasoning else { return Vec::new() };
-    let before = slice(seen.text, ..place.start).trim();
+    let own = slice(seen.text, ..place.start).trim();
+    let opened = if own.is_empty() { seen.opened_by_prompt(&known.template) } else { None };
+    let before = opened.as_ref().map_or(own, |(mark, _)| mark);
     let after = slice(seen.text, place.end..);
     let name = seen.own_reasoning.unwrap_or("thinking");
     let field = self::field(&known.template, name);
@@ -75,7 +96,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let Some(open) = reasoning_open(delimiter("open"), before, seen) else { return Vec::new() };
     let is_known_open = delimiter("open").as_deref() == Some(&open);
     let closings = match (Segmentation::Words.first(after), delimiter("close")) {
-        (Some(close), Some(ends)) if is_known_open && is_branch(&ends, close) => return Vec::new(),
+        (Some(close), Some(ends)) if is_known_open && opened.is_none() && is_branch(&ends, close) => return Vec::new(),
         (Some(close), Some(ends)) if is_branch(&ends, close) => vec![ends],
         (Some(close), Some(ends)) => closes(after, close, seen).map(|guarded| format!("{guarded}|{ends}")).collect(),
         (Some(close), None) => closes(after, close, seen).collect(),
@@ -89,7 +110,10 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
             "" => format!("reasoning also begins with `{before}`"),
             close => format!("reasoning is also written between `{before}` and `{close}`"),
         };
-        let template = with_field(&known.template, name, new, true);
+        let mut template = with_field(&known.template, name, new, true);
+        if let (Some((_, anchor)), Some(entries)) = (&opened, entries_mut(&mut template)) {
+            entries.insert("start_anchor", anchor.clone());
+        }
         Edit::new(known, template, what, [before.to_owned(), close.to_owned()])
     });
     edits.collect()
@@ -322,6 +346,7 @@ mod tests {
             stop,
             own_reasoning: Some("reasoning_content"),
             prompt_end: None,
+            prompt: "",
             replaces: false,
         };
         repair(&draft(), &seen)
@@ -381,6 +406,7 @@ mod tests {
             stop: 15,
             own_reasoning: None,
             prompt_end: None,
+            prompt: "",
             replaces: false,
         };
         let [edit] = content(&draft, &seen).try_into().unwrap();

@@ -200,6 +200,10 @@ fn spoiled_prose(
     trial: &dyn Trial,
 ) -> Option<String> {
     let mut prompts = distinct(samples.iter().map(|sample| trial.prompt(sample)));
+    // After a prompt that writes the mark, the text is not prose.
+    let is_written =
+        |prompt: &str| marks.iter().any(|mark| !mark.is_empty() && prompt.trim_end().ends_with(mark.as_str()));
+    prompts.retain(|prompt| !is_written(prompt));
     prompts.truncate(3);
     let texts = marks.iter().filter(|mark| !mark.is_empty()).flat_map(|mark| {
         [

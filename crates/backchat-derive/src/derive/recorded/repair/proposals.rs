@@ -56,6 +56,7 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
             stop: stop_at(&sample.text, &template),
             own_reasoning: own.as_deref(),
             prompt_end: Segmentation::Words.last(slice(prefix, prefix.len().saturating_sub(offset)..)),
+            prompt: prefix,
             replaces,
         };
         let edits = match part {
