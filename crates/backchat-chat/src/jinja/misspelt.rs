@@ -29,7 +29,7 @@ pub struct Misspelt {
 const VARIABLES: [&str; 6] = ["messages", "tools", "documents", "add_generation_prompt", "bos_token", "eos_token"];
 
 /// The roles that clients send. Others of your own are legal.
-const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
+pub(super) const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
 /// A role that is compared with a name, in words.
 pub const A_ROLE: &str = "a role";

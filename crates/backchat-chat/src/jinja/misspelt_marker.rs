@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::misspelt::ROLES;
 use super::nodes::{NodeKind, nodes};
 
 /// A marker that is probably misspelt.
@@ -104,6 +105,10 @@ fn suspect(source: &str, edit: Edit, one: &Named<'_>, other: &Named<'_>, found: 
         () if one.completes(other) || is_single && edit == Edit::Swap => (other, one, true),
         () => return,
     };
+    // A role is a word of its own: `<user>` beside `<use>` opens a turn.
+    if ROLES.contains(&wrong.name) {
+        return;
+    }
     let Some(first) = right.markers.first() else { return };
     for marker in wrong.markers.iter().filter(|marker| marker.is_whole) {
         let same_side = right.markers.iter().find(|other| other.is_whole && other.is_closer == marker.is_closer);
@@ -273,6 +278,7 @@ mod tests {
             "<content>{{ a }}</content><context>{{ b }}</context>",
             "{# <thnik> #}<think>{{ a }}</think>",
             "a <thnik b <think>{{ a }}</think>",
+            "<user>{{ a }}<use>{{ b }}</use>",
             "<think>{{ a }}</thnik>{% if %}",
         ] {
             assert!(found(source).is_empty(), "{source}: {:?}", found(source));

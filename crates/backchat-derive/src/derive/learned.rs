@@ -155,6 +155,18 @@ mod tests {
     }
 
     #[test]
+    fn a_draft_that_reads_one_value_of_a_switch_only_is_not_proved() {
+        let mirrored = CHAT.replace(
+            "{{ m.content }}",
+            "{{ m.content[::-1] if enable_thinking and m.role == 'assistant' else m.content }}",
+        );
+        let derivation = derive(&mirrored, &Options::default());
+        let line = derivation.verdict_line();
+        let wanted = "partial: proved for turns without `enable_thinking` set to true only. ";
+        assert!(derivation.status == Status::Partial && line.starts_with(wanted), "{line}");
+    }
+
+    #[test]
     fn a_mark_that_only_some_answers_have_is_read() {
         let asks = "{{ m.content }}{{ '<ask>' if m.content.endswith('?') }}";
         let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", asks));

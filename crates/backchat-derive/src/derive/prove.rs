@@ -115,8 +115,10 @@ fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Pr
         verdict.policies = proof.policies(template, options.thorough);
         verdict.ended = ended();
     }
-    let explained = proof.explain(&options.samples, template);
-    let is_whole = proof.saw_calls(template, &verdict) && verdict.scope.broken().is_none();
+    let mut explained = proof.explain(&options.samples, template);
+    let unknown = explained.without_unknown_markers(&options.samples, template);
+    let is_whole =
+        proof.saw_calls(template, &verdict) && verdict.scope.broken().is_none() && verdict.unread_setting.is_none();
     let status = match verdict.holds() && is_whole && explained.departures.is_empty() {
         true => Status::Proved,
         false => Status::Partial,
@@ -124,7 +126,7 @@ fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Pr
     let mut diagnostics: Vec<Diagnostic> = verdict.ended.map(super::report::ended_early).into_iter().collect();
     diagnostics.extend(verdict.diagnostics());
     diagnostics.extend(explained.diagnostics());
-    diagnostics.extend(super::recorded::unknown_markers(&options.samples, template));
+    diagnostics.extend(unknown);
     Proven { status, verdict, explained, diagnostics, template: template.to_value() }
 }
 

@@ -179,7 +179,8 @@ pub(super) fn headline(status: Status, verdict: &Verdict) -> String {
         Status::Partial => {
             let ended = verdict.ended.map(|why| sentence(format!("the examination ended early: {why}")));
             let broken = verdict.scope.broken().map(|part| sentence(part.describe()));
-            let reason = ended.or(broken).unwrap_or_default();
+            let unread = verdict.unread_setting.as_ref().map(|with| format!("proved for turns without {with} only. "));
+            let reason = ended.or(broken).or(unread).unwrap_or_default();
             format!("partial: {reason}{passed} of {cases} generated conversations parse back exactly{lost}")
         }
         Status::Inexpressible => {
@@ -267,7 +268,9 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     let (readings, of_readers) = readers::report(set, &wire, &reasoning_field, &attempt);
     let fuller = refused.as_ref().and_then(readers::fuller);
     let meets_readers = attempt.refusals.is_empty() || !set.is_requested;
-    let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
+    let Attempt { draft, mut verdict, mut explained, lessons, .. } = attempt;
+    let loaded = Template::from_value(&draft).ok().map(|loaded| loaded.template);
+    let unknown = loaded.as_ref().and_then(|loaded| explained.without_unknown_markers(&options.samples, loaded));
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
     let coverage = Coverage::measure(&draft, &wire, proof, &verdict);
@@ -275,16 +278,15 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
         verdict.inexpressible = proof.turns_with_calls();
     }
     let is_exact = verdict.holds() && explained.departures.is_empty();
+    let is_sound = verdict.scope.broken().is_none() && verdict.unread_setting.is_none();
     let status = match coverage.lacks_calls() {
         true => Status::Inexpressible,
-        false if is_exact && coverage.is_whole() && meets_readers && verdict.scope.broken().is_none() => Status::Proved,
+        false if is_exact && coverage.is_whole() && meets_readers && is_sound => Status::Proved,
         false => Status::Partial,
     };
     let mut diagnostics = misspelt(prober.template().source());
-    if let Ok(loaded) = Template::from_value(&draft) {
-        diagnostics.extend(proof.switched_markers(&loaded.template));
-        diagnostics.extend(super::recorded::unknown_markers(&options.samples, &loaded.template));
-    }
+    diagnostics.extend(loaded.iter().flat_map(|loaded| proof.switched_markers(loaded)));
+    diagnostics.extend(unknown);
     diagnostics.extend(inexpressible::find(&wire));
     diagnostics.extend(coverage.diagnostics(&verdict));
     diagnostics.extend(of_readers);

@@ -426,6 +426,7 @@ impl Proof<'_> {
                 continue;
             }
             let words = setting_words(&case.setting);
+            verdict.unread_setting.get_or_insert_with(|| words.clone());
             let message = format!("with {words}, the template writes a turn that the draft does not read");
             verdict.lose(Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) });
         }
@@ -445,6 +446,10 @@ impl Proof<'_> {
         }
         for (branch, fate) in self.branch_fates(template) {
             if let Some(failure) = verdict.count_read(fate).filter(|_| !branch.is_assumed(&verdict)) {
+                let setting = &branch.case.setting;
+                if branch.is_exact && !setting.is_empty() && self.is_meant(&branch.case) {
+                    verdict.unread_setting.get_or_insert_with(|| setting_words(setting));
+                }
                 verdict.lose(branch.loss(failure.part, &failure.text));
             }
         }

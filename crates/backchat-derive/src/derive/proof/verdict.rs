@@ -38,6 +38,9 @@ pub struct Verdict {
     pub policies: PolicyRounds,
     /// Why the examination ended before every conversation was rendered and parsed back, if it did.
     pub ended: Option<&'static str>,
+    /// Variables with the values under which the chat template writes turns that the response template misreads, in words:
+    /// it is proved for other turns only.
+    pub(in crate::derive) unread_setting: Option<String>,
     /// Two turns with calls for which no response template was found.
     pub(in crate::derive) inexpressible: Vec<UnreadTurn>,
 }

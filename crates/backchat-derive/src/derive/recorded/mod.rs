@@ -17,7 +17,6 @@ use backchat_parser::template::Template;
 pub(super) use compare::{calls_of, function_of};
 pub(super) use coverage::spelled;
 pub(super) use repair::{Lessons, Proved, Trial, learn};
-pub(super) use unknown::unknown_markers;
 
 /// A recorded output of a model.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! Finds markers in the content of recorded outputs that neither the chat template nor the draft knows.
 
-use super::{Sample, read, spelled};
+use super::{Departure, Explained, Sample, read, spelled};
 use backchat_core::diagnostic::{Diagnostic, Severity, escape};
 use backchat_core::json::Value;
 use backchat_parser::template::Template;
@@ -18,9 +18,29 @@ const MOST_EXAMINED: usize = 500;
 /// The longest marker, in bytes.
 const LONGEST: usize = 64;
 
-/// A warning about the markers that recur in the content of samples without an expected message: such samples count as
-/// explained, because any text may be content.
-pub(in crate::derive) fn unknown_markers(samples: &[Sample], template: &Template) -> Option<Diagnostic> {
+impl Explained {
+    /// Takes samples without an expected message for unexplained whose content keeps a marker that recurs: any text may be
+    /// content, but a format's marker is none. Returns a warning that names the markers.
+    pub(in crate::derive) fn without_unknown_markers(
+        &mut self,
+        samples: &[Sample],
+        template: &Template,
+    ) -> Option<Diagnostic> {
+        let (warning, markers) = unknown_markers(samples, template)?;
+        for sample in samples.iter().filter(|sample| sample.message.is_none()) {
+            let is_known = self.departures.iter().any(|departure| departure.sample == sample.name);
+            let kept = markers.iter().filter_map(|marker| Some((sample.text.find(marker)?, marker))).min();
+            if let Some((at, marker)) = kept.filter(|_| !is_known) {
+                let why = format!("the marker `{}` is unknown and stays in `content`", escape(marker));
+                self.departures.push(Departure { sample: sample.name.clone(), at, why, got: None });
+            }
+        }
+        Some(warning)
+    }
+}
+
+/// A warning about the markers that recur in the content of samples without an expected message, and the markers.
+fn unknown_markers(samples: &[Sample], template: &Template) -> Option<(Diagnostic, Vec<String>)> {
     let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
     let known: Vec<String> = delimiters.flat_map(spelled).collect();
     let mut counts: Vec<(String, usize)> = Vec::new();
@@ -52,7 +72,8 @@ pub(in crate::derive) fn unknown_markers(samples: &[Sample], template: &Template
         let message =
             format!("markers that the chat template does not write stay in `content` of {of} samples: {named}");
         let help = "if they delimit reasoning or calls, give the samples a `message`, or write their fields by hand";
-        Diagnostic::new(Severity::Warning, "derive-unknown-marker", message).help(help)
+        let warning = Diagnostic::new(Severity::Warning, "derive-unknown-marker", message).help(help);
+        (warning, counts.into_iter().map(|(mark, _)| mark).collect())
     })
 }
 
@@ -96,9 +117,23 @@ mod tests {
             (vec![meant.clone(), meant], None),
         ] {
             let found = unknown_markers(&samples, &template(ANSWER));
-            let found = found.map(|found| found.message.rsplit_once("samples: ").unwrap().1.to_owned());
+            let found = found.map(|(found, _)| found.message.rsplit_once("samples: ").unwrap().1.to_owned());
             assert_eq!(found.as_deref(), named, "{samples:?}");
         }
+    }
+
+    #[test]
+    fn a_sample_whose_content_keeps_an_unknown_marker_is_not_explained() {
+        let named = |name: &str, text: &str| Sample::new(name, text).prefix("<assistant>".to_owned());
+        let call = "[[THOUGHT]]Hm.[[/THOUGHT]]Hi<end>";
+        let samples = [named("a", call), named("b", "Hi<end>"), named("c", call)];
+        let mut explained = crate::derive::recorded::explain(&samples, &template(ANSWER), &[]);
+        assert_eq!(explained.departures, []);
+        assert!(explained.without_unknown_markers(&samples, &template(ANSWER)).is_some());
+        assert_eq!(explained.describe().as_deref(), Some("samples: 1 of 3 explained"));
+        let departures: Vec<_> = explained.departures.iter().map(|found| (found.sample.as_str(), found.at)).collect();
+        assert_eq!(departures, [("a", 0), ("c", 0)]);
+        assert_eq!(explained.departures[0].why, "the marker `[[THOUGHT]]` is unknown and stays in `content`");
     }
 
     #[test]
