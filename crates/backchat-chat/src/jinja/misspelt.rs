@@ -25,8 +25,20 @@ pub struct Misspelt {
     pub span: Range<usize>,
 }
 
-/// The variables that transformers passes to every template.
-const VARIABLES: [&str; 6] = ["messages", "tools", "documents", "add_generation_prompt", "bos_token", "eos_token"];
+/// The variables that transformers passes to every template, and those that clients commonly add.
+const VARIABLES: [&str; 11] = [
+    "messages",
+    "tools",
+    "documents",
+    "add_generation_prompt",
+    "bos_token",
+    "eos_token",
+    "continue_final_message",
+    "date_string",
+    "enable_thinking",
+    "reasoning_effort",
+    "thinking_budget",
+];
 
 /// The roles that clients send. Others of your own are legal.
 pub(super) const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
@@ -563,6 +575,7 @@ mod tests {
                     .to_owned(),
                 "desciption -> description of the schema of a tool",
             ),
+            ("{% if enable_thinkin %}{% endif %}".to_owned(), "enable_thinkin -> enable_thinking of the context"),
             ("{% if add_generation_promt %}{% endif %}".to_owned(), "add_generation_promt -> add_generation_prompt of the context"),
         ] {
             let closed = source.clone() + &"{% endfor %}".repeat(source.matches("{% for ").count() - source.matches("endfor").count());
