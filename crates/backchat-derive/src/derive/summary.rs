@@ -88,6 +88,7 @@ impl Derivation {
             | "derive-loss"
             | "derive-tolerance"
             | "derive-name-in-id" => None,
+            "derive-misspelt" if self.is_named_first(diagnostic) => None,
             "derive-types-lost" | "derive-quotes" => Some("lost"),
             "derive-unproved" | "derive-sample" | "derive-calls-unknown" | "derive-reasoning-unknown" => {
                 // The missing value comes first.
@@ -95,6 +96,15 @@ impl Derivation {
             }
             _ => Some("note"),
         }
+    }
+}
+
+impl Derivation {
+    /// Whether the first line names the same misspelling.
+    fn is_named_first(&self, misspelt: &Diagnostic) -> bool {
+        let broken = self.verdict.scope.broken().map(|part| part.describe());
+        let meant = misspelt.message.find("did you mean").and_then(|at| misspelt.message.get(at..));
+        broken.zip(meant).is_some_and(|(broken, meant)| broken.contains(meant))
     }
 }
 
@@ -225,8 +235,7 @@ mod tests {
                      not JSON serializable: `c.function` has no `argument`; did you mean `arguments`? 18 of 18 ";
         assert!(page.starts_with(first), "{page}");
         assert!(page.contains("\nwithout: calls: the chat template fails on them\n"), "{page}");
-        assert_eq!(page.matches("\nnote: ").count(), 1, "{page}");
-        assert!(page.contains("\nnote: line 1 reads `argument` of the function of a call; "), "{page}");
+        assert_eq!(page.matches("did you mean `arguments`?").count(), 1, "{page}");
     }
 
     #[test]
