@@ -6,10 +6,10 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::misspelt_marker::typo;
 use super::survey::Survey;
 use super::syntax;
 use super::syntax::tree::{Argument, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target};
+use super::typo::typo;
 use backchat_core::diagnostic::one_edit_from;
 
 /// A key or a variable that is probably misspelt.

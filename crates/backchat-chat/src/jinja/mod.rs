@@ -8,3 +8,4 @@ pub(crate) mod nodes;
 pub(crate) mod reading;
 pub(crate) mod survey;
 pub(crate) mod syntax;
+mod typo;
