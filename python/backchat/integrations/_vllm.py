@@ -19,11 +19,17 @@ from vllm.tool_parsers.tool_strict_level import ToolStrictLevel
 import backchat
 from backchat.integrations._ids import IdsParser, Reading, policy, reading_of
 from backchat.integrations._model import grammar_of, leave_out, prepare, template_of
+from backchat.integrations._release import require
 from backchat.integrations._served import ResponseParser
 from backchat.integrations.vllm import NAME
 
+#: The first release with the interfaces that this module replaces.
+OLDEST = (0, 33)
+
 #: The reader that derived templates are written for: the frontend that loads this plug-in.
 TARGET = "vllm-python"
+
+require("vllm", OLDEST)
 
 logger = init_logger("vllm.backchat")
 
