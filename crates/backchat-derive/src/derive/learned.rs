@@ -155,6 +155,19 @@ mod tests {
     }
 
     #[test]
+    fn a_quote_that_the_prompt_opens_may_stand_in_the_answer() {
+        let quoted = CHAT.replace("<{{ m.role }}>", "<{{ m.role }}>{{ '\"' if m.role == 'assistant' }}");
+        let quoted = quoted.replace("{{ m.content }}", "{{ m.content }}{{ '\"' if m.role == 'assistant' }}");
+        let prompted =
+            quoted.replace("{% if add_generation_prompt %}<assistant>", "{% if add_generation_prompt %}<assistant>\"");
+        assert_eq!(prompted.matches("<assistant>\"").count(), 1);
+        let without_reasoning =
+            prompted.replace("{% if m.reasoning_content %}<weigh>{{ m.reasoning_content }}</weigh>{% endif %}", "");
+        let (status, losses, draft) = derived(&without_reasoning);
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+    }
+
+    #[test]
     fn a_draft_that_reads_one_value_of_a_switch_only_is_not_proved() {
         let mirrored = CHAT.replace(
             "{{ m.content }}",

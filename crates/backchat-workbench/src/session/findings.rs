@@ -9,6 +9,7 @@ use backchat_core::diagnostic::{Diagnostic, Fix, Severity};
 use backchat_core::json::Object;
 use backchat_derive::derive::Options;
 use backchat_parser::template::{Template, source};
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -79,6 +80,16 @@ impl Finding {
     pub fn line(&self) -> String {
         if self.is_proof() { self.said.message.clone() } else { format!("{} {}", self.said.id, self.said.message) }
     }
+}
+
+/// The fitting finding whose repair helps most; of equals the first.
+fn most_useful(findings: &[Finding], fits: impl Fn(&Finding) -> bool) -> Option<usize> {
+    let gain = |finding: &Finding| {
+        let conversations = finding.effect.map_or((0, 0), |effect| (effect.fixes, effect.breaks));
+        (finding.settles, conversations.0.cast_signed() - conversations.1.cast_signed())
+    };
+    let repaired = findings.iter().enumerate().filter(|(_, finding)| finding.fix().is_some() && fits(finding));
+    repaired.min_by_key(|(at, finding)| (Reverse(gain(finding)), *at)).map(|(at, _)| at)
 }
 
 /// The task that finds the repairs of a refuted template, and the effects of lint's.
@@ -209,7 +220,7 @@ impl Session {
         let here = self.side().and_then(|side| side.recording.last_event(side.moment));
         let findings = self.findings();
         let is_here = |finding: &Finding| here.is_some() && finding.event == here;
-        let repaired = findings.iter().position(|finding| is_here(finding) && finding.fix().is_some());
+        let repaired = most_useful(findings, is_here);
         let any = || findings.iter().position(is_here);
         let before = || {
             let is_earlier =
@@ -393,5 +404,29 @@ fn kinds(key: &str) -> &'static [Kind] {
         "open" | "open_pattern" => &[Kind::Open],
         "" => &[Kind::Open, Kind::Close, Kind::Malformed],
         _ => &[Kind::Close, Kind::Malformed],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repair_that_the_proof_shows_is_right_comes_before_one_that_was_only_suggested() {
+        let finding = |effect: Option<(usize, usize)>, settles| {
+            let fix = Fix { message: String::new(), edits: Vec::new() };
+            let said = Diagnostic { fix: Some(fix), ..Diagnostic::error("id", "message") };
+            let effect = effect.map(|(fixes, breaks)| Effect { fixes, breaks });
+            Finding { said, effect, event: None, settles }
+        };
+        for (findings, best) in [
+            (vec![finding(None, false), finding(Some((8, 0)), false)], 1),
+            (vec![finding(Some((8, 9)), false), finding(None, false)], 1),
+            (vec![finding(Some((8, 0)), false), finding(Some((1, 0)), true)], 1),
+            (vec![finding(Some((1, 0)), false), finding(Some((1, 0)), false)], 0),
+        ] {
+            assert_eq!(most_useful(&findings, |_| true), Some(best), "{findings:?}");
+        }
+        assert_eq!(most_useful(&[finding(None, false)], |_| false), None);
     }
 }

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 
 use super::compare;
 use super::{Sample, options, parse, read};
+use crate::wire::marks::Segmentation;
 use backchat_core::distinct;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
@@ -200,9 +201,10 @@ fn spoiled_prose(
     trial: &dyn Trial,
 ) -> Option<String> {
     let mut prompts = distinct(samples.iter().map(|sample| trial.prompt(sample)));
-    // After a prompt that writes the mark, the text is not prose.
+    // After a prompt that writes the mark, the text is not prose, unless prose may contain the mark as well, such as a quote.
+    let is_mark = |mark: &str| Segmentation::Words.is_distinctive(mark.trim());
     let is_written =
-        |prompt: &str| marks.iter().any(|mark| !mark.is_empty() && prompt.trim_end().ends_with(mark.as_str()));
+        |prompt: &str| marks.iter().any(|mark| is_mark(mark) && prompt.trim_end().ends_with(mark.as_str()));
     prompts.retain(|prompt| !is_written(prompt));
     prompts.truncate(3);
     let texts = marks.iter().filter(|mark| !mark.is_empty()).flat_map(|mark| {
