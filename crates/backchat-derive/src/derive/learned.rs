@@ -169,11 +169,15 @@ mod tests {
 
     #[test]
     fn a_draft_that_reads_one_value_of_a_switch_only_is_not_proved() {
-        let mirrored = CHAT.replace(
-            "{{ m.content }}",
-            "{{ m.content[::-1] if enable_thinking and m.role == 'assistant' else m.content }}",
-        );
-        let derivation = derive(&mirrored, &Options::default());
+        let content = "{{ m.content[::-1] if enable_thinking and m.role == 'assistant' else m.content }}";
+        let mirrored = CHAT.replace("{{ m.content }}", content);
+        // After the usual prompt, a model writes as usual.
+        assert_eq!(derive(&mirrored, &Options::default()).status, Status::Proved);
+        let header = "<{{ m.role }}>{{ '<mirror>' if enable_thinking and m.role == 'assistant' }}";
+        let mirrored = mirrored.replace("<{{ m.role }}>", header);
+        let prompted = mirrored.replace("%}<assistant>{%", "%}<assistant>{{ '<mirror>' if enable_thinking }}{%");
+        assert_ne!(prompted, mirrored);
+        let derivation = derive(&prompted, &Options::default());
         let line = derivation.verdict_line();
         let wanted = "partial: proved for turns without `enable_thinking` set to true only. ";
         assert!(derivation.status == Status::Partial && line.starts_with(wanted), "{line}");

@@ -426,10 +426,19 @@ impl Proof<'_> {
                 continue;
             }
             let words = setting_words(&case.setting);
-            verdict.unread_setting.get_or_insert_with(|| words.clone());
+            if self.has_own_prompt(case) {
+                verdict.unread_setting.get_or_insert_with(|| words.clone());
+            }
             let message = format!("with {words}, the template writes a turn that the draft does not read");
             verdict.lose(Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) });
         }
+    }
+
+    /// Whether a setting shows in the prompt. After the usual prompt a model writes as usual, however a setting has its
+    /// earlier turns written.
+    fn has_own_prompt(&self, case: &Case) -> bool {
+        let is_usual = |other: &Case| other.setting.is_empty() && other.prompted == case.prompted;
+        !case.setting.is_empty() && !case.prompted.is_empty() && !self.cases.iter().any(is_usual)
     }
 
     /// Adds the conversations that take branches to the verdict of a template that reads the proof's own conversations.
@@ -447,7 +456,7 @@ impl Proof<'_> {
         for (branch, fate) in self.branch_fates(template) {
             if let Some(failure) = verdict.count_read(fate).filter(|_| !branch.is_assumed(&verdict)) {
                 let setting = &branch.case.setting;
-                if branch.is_exact && !setting.is_empty() && self.is_meant(&branch.case) {
+                if branch.is_exact && self.has_own_prompt(&branch.case) && self.is_meant(&branch.case) {
                     verdict.unread_setting.get_or_insert_with(|| setting_words(setting));
                 }
                 verdict.lose(branch.loss(failure.part, &failure.text));
