@@ -131,7 +131,10 @@ pub fn parse_batch<'py>(
             return Ok(None);
         }
         let output = TextOrIds::output(&given, are_ids);
-        output.map(Some).map_err(|error| PyTypeError::new_err(format!("row {number}: {}", error.value(py))))
+        output.map(Some).map_err(|error| match error.is_instance_of::<PyTypeError>(py) {
+            true => PyTypeError::new_err(format!("row {number}: {}", error.value(py))),
+            false => error,
+        })
     };
     let outputs: Vec<Option<TextOrIds>> = rows(texts)?.enumerate().map(row).collect::<PyResult<_>>()?;
     let batch = Batch {

@@ -72,7 +72,7 @@ threading.Timer(0.3, _thread.interrupt_main).start()
 template = {"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}
 try:
     while True:
-        backchat.parse_batch(["a" * 20_000] * 5_000, template, prefix="<bot>")
+        backchat.parse_batch(["a" * 100] * 5_000, template, prefix="<bot>")
 except KeyboardInterrupt:
     print("ended")
 """
