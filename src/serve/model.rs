@@ -251,7 +251,8 @@ impl Model {
                 Some(help) => format!("{}; {help}", problem.message),
                 None => problem.message.clone(),
             };
-            ApiError::param("tools", problems.iter().map(one).collect::<Vec<_>>().join("; "))
+            let param = if request.format == Format::Text { "tools" } else { "response_format" };
+            ApiError::param(param, problems.iter().map(one).collect::<Vec<_>>().join("; "))
         })
     }
 }

@@ -130,7 +130,8 @@ impl Derive {
         }
         if self.watch {
             let named = self.sources.iter().chain(&self.samples);
-            let written = self.output.as_ref().map(PathBuf::from).into_iter().chain(self.page.file().cloned());
+            let written = self.output.iter().map(PathBuf::from).chain(self.hunt.fixtures.iter().map(PathBuf::from));
+            let written = written.chain(self.page.file().cloned());
             return watch::run("derive", &Watched::new(named).without(written), global);
         }
         let sources = several::expand(&self.sources)?;

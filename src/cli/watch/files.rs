@@ -19,7 +19,7 @@ const MOST: usize = 10_000;
 #[derive(Debug)]
 pub struct Watched {
     paths: Vec<PathBuf>,
-    /// Files that the command writes.
+    /// Files that the command writes, and folders of them.
     written: Vec<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ impl Watched {
         Self { paths: paths.filter(|path| path.exists()).collect(), written: Vec::new() }
     }
 
-    /// Leaves out a file that the command itself writes.
+    /// Leaves out what the command itself writes: a file, or all in a folder.
     pub fn without<P: AsRef<Path>>(mut self, written: impl IntoIterator<Item = P>) -> Self {
         let full = |path: P| std::path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
         self.written.extend(written.into_iter().map(full));
@@ -77,7 +77,7 @@ impl Watched {
 
     fn add(&self, path: PathBuf, found: &mut Stamps) {
         let path = std::path::absolute(&path).unwrap_or(path);
-        if let Some(stamp) = stamp(&path).filter(|_| !self.written.contains(&path)) {
+        if let Some(stamp) = stamp(&path).filter(|_| !self.written.iter().any(|written| path.starts_with(written))) {
             found.insert(path, stamp);
         }
     }
@@ -104,6 +104,7 @@ mod tests {
         assert_eq!(names(&Watched::new([at("model")])), ["model/below/d.fixture", "model/c.jinja"]);
         // A file that the command writes would make it run for ever.
         assert_eq!(names(&Watched::new([at("a.jinja")]).without([at("b.json")])), [".hidden.json", "a.jinja"]);
+        assert_eq!(names(&Watched::new([at("model")]).without([at("model/below")])), ["model/c.jinja"]);
         assert!(Watched::new([at("absent.jinja")]).stamps().is_empty());
     }
 
