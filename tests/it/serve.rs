@@ -543,9 +543,10 @@ fn the_access_log_has_a_line_for_each_request() {
         ["--engine", "vllm", "--upstream", &upstream, "--model-name", "a/b", "--access-log", log.to_str().unwrap()];
     let server = Server::with(&options);
     assert!(server.ask("GET /v1/models/a/b", "").1.contains(r#""id": "a/b""#));
+    assert!(server.ask("GET /v1/models/a%2Fb", "").1.contains(r#""id": "a/b""#));
     server.ask("GET /nothing", "");
     server.ask("POST /v1/chat/completions", r#"{"messages": [{"role": "user", "content": "a secret"}]}"#);
-    let rows = rows(&log, 3);
+    let rows = rows(&log, 4);
     let row = json::read(rows.lines().next().unwrap()).unwrap();
     let member = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
     assert_eq!([member("client"), member("method"), member("path")], ["127.0.0.1", "GET", "/v1/models/a/b"]);

@@ -102,7 +102,8 @@ impl Server {
     }
 
     fn model_named(&self, name: &str) -> Result<Response<Outgoing>, ApiError> {
-        if name != self.model_name {
+        // Clients escape the slash of ORG/NAME.
+        if name.replace("%2F", "/") != self.model_name {
             let message = format!("no such model: `{name}`; this server has `{}`", self.model_name);
             return Err(ApiError::new(404, message).code("model_not_found"));
         }

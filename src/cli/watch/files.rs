@@ -11,7 +11,7 @@ pub type Stamps = BTreeMap<PathBuf, Stamp>;
 /// The ends of the files that a command reads from a folder.
 const ENDS: [&str; 8] = ["jinja", "j2", "json", "jsonl", "fixture", "toml", "gguf", "txt"];
 
-/// How deep folders are looked into, and how many files are watched at most.
+/// How deep folders are looked into, and at how many of their entries: it is done ten times a second.
 const DEEPEST: usize = 6;
 const MOST: usize = 10_000;
 
@@ -40,13 +40,14 @@ impl Watched {
     /// When each file was last changed, now; empty if nothing is watched.
     pub fn stamps(&self) -> Stamps {
         let mut found = Stamps::new();
+        let mut left = MOST;
         for path in &self.paths {
             if path.is_dir() {
-                self.collect(path, DEEPEST, &mut found);
+                self.collect(path, DEEPEST, &mut left, &mut found);
             } else {
                 self.add(path.clone(), &mut found);
                 let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-                self.collect(folder, 1, &mut found);
+                self.collect(folder, 1, &mut left, &mut found);
             }
         }
         if !self.paths.is_empty()
@@ -57,18 +58,17 @@ impl Watched {
         found
     }
 
-    fn collect(&self, folder: &Path, depth: usize, found: &mut Stamps) {
+    fn collect(&self, folder: &Path, depth: usize, left: &mut usize, found: &mut Stamps) {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         for entry in entries.flatten() {
-            if found.len() >= MOST {
-                return;
-            }
+            let Some(fewer) = left.checked_sub(1) else { return };
+            *left = fewer;
             let path = entry.path();
             let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
             // A link to a folder above would never end.
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_folder && !is_hidden && depth > 1 {
-                self.collect(&path, depth - 1, found);
+                self.collect(&path, depth - 1, left, found);
             } else if path.extension().is_some_and(|end| ENDS.iter().any(|known| end == *known)) {
                 self.add(path, found);
             }
