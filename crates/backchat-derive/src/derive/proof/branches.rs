@@ -434,11 +434,14 @@ impl Proof<'_> {
         }
     }
 
-    /// Whether a setting shows in the prompt. After the usual prompt a model writes as usual, however a setting has its
-    /// earlier turns written.
+    /// Whether a setting shows in the prompt: none that says less has the same. After a known prompt a model writes as
+    /// usual, however a setting has its earlier turns written.
     fn has_own_prompt(&self, case: &Case) -> bool {
-        let is_usual = |other: &Case| other.setting.is_empty() && other.prompted == case.prompted;
-        !case.setting.is_empty() && !case.prompted.is_empty() && !self.cases.iter().any(is_usual)
+        let says_less = |other: &Setting| {
+            other.len() < case.setting.len() && other.iter().all(|(name, value)| case.setting.get(name) == Some(value))
+        };
+        let is_known = |other: &Case| other.prompted == case.prompted && says_less(&other.setting);
+        !case.setting.is_empty() && !case.prompted.is_empty() && !self.cases.iter().any(is_known)
     }
 
     /// Adds the conversations that take branches to the verdict of a template that reads the proof's own conversations.
