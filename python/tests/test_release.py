@@ -1,5 +1,7 @@
 """The releases of engines that a plug-in serves."""
 
+from importlib.metadata import PackageNotFoundError
+
 import pytest
 from backchat.integrations import _release
 
@@ -7,7 +9,7 @@ from backchat.integrations import _release
 def installed(monkeypatch, release):
     def version(package):
         if release is None:
-            raise _release.PackageNotFoundError(package)
+            raise PackageNotFoundError(package)
         return release
 
     monkeypatch.setattr(_release, "version", version)
