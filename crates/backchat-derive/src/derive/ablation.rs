@@ -24,6 +24,11 @@ type IsReading = fn(Reading) -> bool;
 const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
     ("another cut of the calls", |choices| choices.cut > 0, None),
     ("region: the arguments", |choices| choices.region == CallRegion::Arguments, None),
+    (
+        "region: handed over",
+        |choices| choices.region == CallRegion::Handed,
+        Some("objects without marks of their own, for a reader without look-arounds"),
+    ),
     ("region: the whole call", |choices| choices.region == CallRegion::Whole, None),
     ("guard: always", |choices| choices.guard == Guard::Always, None),
     (
@@ -122,5 +127,5 @@ fn every_alternative_earns_its_place() {
     }
     let idle: Vec<_> = rows.iter().filter(|(_, changed, reason)| changed.len() < 2 && reason.is_none()).collect();
     assert!(idle.is_empty(), "{idle:?} change fewer than two templates: take them out, or say what format needs them");
-    assert!(rows.iter().filter(|(.., reason)| reason.is_some()).count() <= 5);
+    assert!(rows.iter().filter(|(.., reason)| reason.is_some()).count() <= 6);
 }

@@ -33,6 +33,8 @@ pub struct Limits {
     pub close_captures: bool,
     /// Whether open and close patterns must begin with one of a few literals.
     pub literal_starts: bool,
+    /// Whether calls get ids of the reader's own in place of those that the template reads.
+    pub makes_ids: bool,
 }
 
 impl Limits {
@@ -52,6 +54,7 @@ impl Limits {
         content_parsers: None,
         close_captures: true,
         literal_starts: false,
+        makes_ids: false,
     };
 
     /// The limits of two readers at once.
@@ -72,6 +75,7 @@ impl Limits {
             content_parsers: fewer(self.content_parsers, other.content_parsers),
             close_captures: self.close_captures && other.close_captures,
             literal_starts: self.literal_starts || other.literal_starts,
+            makes_ids: self.makes_ids && other.makes_ids,
         }
     }
 }

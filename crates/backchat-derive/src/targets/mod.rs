@@ -194,6 +194,6 @@ impl Target {
 
     /// The limits a template must keep for all of its readers.
     pub fn limits(&self) -> Limits {
-        self.readers.iter().map(|reader| reader.limits()).fold(Limits::NONE, Limits::and)
+        self.readers.iter().map(|reader| reader.limits()).reduce(Limits::and).unwrap_or(Limits::NONE)
     }
 }

@@ -30,6 +30,7 @@ const SERVED: Limits = Limits {
     repeats_reasoning: false,
     literal_reasoning: true,
     calls_are_functions: true,
+    makes_ids: true,
     ..BEFORE_5_24
 };
 
@@ -69,6 +70,7 @@ static VLLM_RUST: Release = Release {
         looks_around: false,
         literal_starts: true,
         calls_are_functions: true,
+        makes_ids: true,
         ..BEFORE_5_24
     },
 };

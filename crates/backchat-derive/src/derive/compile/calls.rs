@@ -1,6 +1,7 @@
 //! The field that reads calls.
 
 mod closing;
+mod handed;
 mod list;
 mod opening;
 
@@ -22,6 +23,11 @@ pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Obje
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     if choices.region == CallRegion::List
         && let Some(field) = plan.python_list()
+    {
+        return field;
+    }
+    if choices.region == CallRegion::Handed
+        && let Some(field) = plan.handed()
     {
         return field;
     }

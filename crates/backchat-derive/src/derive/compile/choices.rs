@@ -35,6 +35,9 @@ pub(in crate::derive) enum CallRegion {
     Natural,
     /// The arguments alone: the text before them is captured in the opening.
     Arguments,
+    /// The arguments alone. The close of a call takes the beginning of the next one, up to the quote before its name, with
+    /// which that one opens: neither needs to look around.
+    Handed,
     /// All of a call's object.
     Whole,
     /// All calls: a list that only a parser of the newest releases reads. No failure leads to it; the search tries it last.
@@ -81,7 +84,7 @@ impl Choices {
         if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {
             found.extend([Guard::Always, Guard::Behind, Guard::Weak].map(|guard| Choices { guard, ..*self }));
             found.extend(
-                [CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
+                [CallRegion::Handed, CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
                     .map(|region| Choices { region, ..*self }),
             );
             found.extend([

@@ -238,6 +238,9 @@ impl<'p, 't> Cutter<'p, 't> {
         if let Some(keeps) = said.keeps {
             keep(&mut expected, &said.answer, keeps);
         }
+        if self.request.ids_are_made {
+            expected.calls.iter_mut().for_each(|call| call.id.clear());
+        }
         expected.content = expected.content.map(|content| content.replace(PART_BREAK, ""));
         let is_whole = expected.calls.len() == said.answer.calls.len()
             && expected.reasoning.is_some() == said.answer.reasoning.is_some();

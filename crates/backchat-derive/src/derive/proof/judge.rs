@@ -197,8 +197,9 @@ impl<'a, 't> Judge<'a, 't> {
             answer.content = answer.reasoning.take();
         }
         // A part that the text does not show belongs to the conversation, not to the message.
-        for (call, said) in answer.calls.iter_mut().zip(&case.said.calls) {
-            if call.id.is_empty() {
+        let shown = case.expected.calls.iter().map(|call| !call.id.is_empty());
+        for ((call, said), is_shown) in answer.calls.iter_mut().zip(&case.said.calls).zip(shown) {
+            if call.id.is_empty() && !is_shown {
                 call.id.clone_from(&said.id);
             }
         }

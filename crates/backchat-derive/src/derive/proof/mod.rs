@@ -130,7 +130,7 @@ impl<'t> Proof<'t> {
     pub fn without_cases(template: &'t ChatTemplate, options: &'t Options) -> Option<Self> {
         let variables = &options.variables;
         let prober = Prober::new(template, variables, options.now.clone()).settled()?;
-        let request = request::find(template, &prober, variables);
+        let request = request::find(template, &prober, options);
         let plain = prober.with_shape(request.request_shape).with_reasoning(request.reasoning_input.as_ref());
         let offering = plain.offering(Some(offered_as(request.request_shape, tools())));
         let token = |name: &str| variables.get(name).and_then(Value::as_str);

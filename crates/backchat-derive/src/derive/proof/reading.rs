@@ -80,15 +80,18 @@ pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<
     if calls.len() != expected.calls.len() {
         return Some(Part::Calls);
     }
-    calls.iter().zip(&expected.calls).find_map(|(got, call)| {
+    let mut pairs = calls.iter().zip(&expected.calls);
+    let unequal = pairs.clone().find_map(|(got, call)| {
         if name_of(got) != Some(&call.name) {
             return Some(Part::Name);
         }
-        if !arguments_of(got).is_some_and(|arguments| same_entries(arguments, &call.arguments)) {
-            return Some(Part::Arguments);
-        }
-        (!call.id.is_empty() && got.get("id").and_then(Value::as_str) != Some(&call.id)).then_some(Part::Id)
-    })
+        let is_same = arguments_of(got).is_some_and(|arguments| same_entries(arguments, &call.arguments));
+        (!is_same).then_some(Part::Arguments)
+    });
+    // A call with another id is otherwise right, and so are all others.
+    let has_other_id =
+        |(got, call): (&Value, &Call)| !call.id.is_empty() && got.get("id").and_then(Value::as_str) != Some(&call.id);
+    unequal.or_else(|| pairs.any(has_other_id).then_some(Part::Id))
 }
 
 /// The answer to render a message again; `None` if the message has less structure than expected. Additional arguments

@@ -3,9 +3,9 @@
 //! The proof does this by itself, so that it can prove any response template and shares no assumption with a draft.
 
 use super::refused::{self, RefusedPart};
+use crate::derive::Options;
 use crate::wire::template_usage::{self, TemplateUsage};
 use backchat_chat::ChatTemplate;
-use backchat_core::json::Object;
 use backchat_core::text::slice;
 use backchat_probe::probe::{
     Answer, Call, Message, Offer, Prober, ReasoningInput, RequestShape, Setting, call, name_in_id, needle,
@@ -25,6 +25,8 @@ pub(in crate::derive) struct Request {
     pub calls: Calls,
     /// The parts of the model's turn that it refuses.
     pub refused: Vec<RefusedPart>,
+    /// Whether ids need not come back, because each of the requested readers gives calls ids of its own.
+    pub ids_are_made: bool,
 }
 
 /// Which parts of calls a chat template renders.
@@ -42,8 +44,8 @@ pub(in crate::derive) struct Calls {
 }
 
 /// Finds out how the template takes calls and reasoning. The prober has determined how it takes content.
-pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, variables: &Object) -> Request {
-    let usage = template_usage::find(template, prober, variables);
+pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, options: &Options) -> Request {
+    let usage = template_usage::find(template, prober, &options.variables);
     let unseen = || (prober.request_shape(), Calls::default());
     let (request_shape, calls) = takes_calls(prober, &usage.settings).unwrap_or_else(unseen);
     let shaped = prober.with_shape(request_shape);
@@ -58,6 +60,7 @@ pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, variables: &Obj
         reasoning_input,
         calls,
         refused: refused_calls.into_iter().chain(refused_reasoning).collect(),
+        ids_are_made: !options.targets.is_empty() && options.targets.iter().all(|target| target.limits().makes_ids),
     }
 }
 
@@ -191,9 +194,9 @@ mod tests {
     fn request(turn: &str) -> Option<Request> {
         let source = format!("{{% for m in messages %}}<{{{{ m.role }}}}>{turn}<end>{{% endfor %}}");
         let template = ChatTemplate::compile(&source).unwrap();
-        let variables = Object::new();
-        let prober = Prober::new(&template, &variables, None).settled()?;
-        Some(find(&template, &prober, &variables))
+        let options = Options::default();
+        let prober = Prober::new(&template, &options.variables, None).settled()?;
+        Some(find(&template, &prober, &options))
     }
 
     const CALL: &str =

@@ -35,7 +35,7 @@ pub(super) fn find(
         ("ids", &ids),
     ];
     let mut scope = Scope { refused: request.refused.clone(), ..Scope::default() };
-    for (name, has) in parts {
+    for (name, has) in parts.into_iter().filter(|(name, _)| *name != "ids" || !request.ids_are_made) {
         if passed.iter().any(|case| has(case)) {
             scope.proved.push(name);
         } else if !cases.iter().any(has) && (!OF_CALLS.contains(&name) || cases.iter().any(calls)) {

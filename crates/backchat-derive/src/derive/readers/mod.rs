@@ -37,7 +37,7 @@ impl ReaderSet {
         let mut readers: Vec<Reader> = targets.iter().flat_map(|target| target.readers).copied().collect();
         readers.sort_unstable();
         readers.dedup();
-        let mut limits = targets.iter().map(|target| target.limits()).fold(Limits::NONE, Limits::and);
+        let mut limits = targets.iter().map(|target| target.limits()).reduce(Limits::and).unwrap_or(Limits::NONE);
         if !is_requested {
             limits.reasoning = None;
         }
