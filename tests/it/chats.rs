@@ -119,6 +119,25 @@ fn each_turn_ends_with_its_own_stop_and_no_line_break_after_it() {
 /// The prompt begins an answer, and a call begins otherwise. Both open with the same sign, which is a part of either
 /// mark.
 #[test]
+fn a_turn_ends_before_the_turn_of_a_user_who_says_nothing() {
+    let text = |role: &str, text: &str| format!("{{\"role\": \"{role}\", \"content\": \"{text}\"}}");
+    let part = |role: &str, text: &str| {
+        format!("{{\"role\": \"{role}\", \"content\": [{{\"type\": \"text\", \"text\": \"{text}\"}}]}}")
+    };
+    let turns = TURNS.replace("m.content", "m.content | trim");
+    // Without strings, the header of a user shows only in conversations with parts.
+    let parts = TURNS.replace("{{ m.content }}", "{% for p in m.content %}{{ p.text | trim }}{% endfor %}");
+    for (source, message) in [(turns, &text as &dyn Fn(&str, &str) -> String), (parts, &part)] {
+        let said =
+            [message("user", "a"), message("assistant", "One."), message("user", " "), message("assistant", "Two.")];
+        let chat = context(&format!("{{\"messages\": [{}]}}", said.join(", ")));
+        let masked = mask(&compiled(&source), &chat, &RenderOptions::default()).unwrap();
+        let spans: Vec<&str> = masked.spans.iter().map(|(start, end)| &masked.text[*start..*end]).collect();
+        assert_eq!(spans, ["One.<|end|>", "Two.<|end|>"], "{source}");
+    }
+}
+
+#[test]
 fn a_turn_that_deviates_from_its_prompt_begins_with_a_whole_marker() {
     let chat = context(
         r#"{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "", "tool_calls": [

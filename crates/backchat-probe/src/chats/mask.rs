@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::needles::{Hit, MessagePart, Text, align, substitute};
 use crate::probe::marks::Segmentation;
 use crate::probe::needle::{self, Needles};
-use crate::probe::{Answer, Call, Message, Renderer, RequestShape, call_with, role_of, said};
+use crate::probe::{Answer, Call, Message, Renderer, RequestShape, call_with, role_of, text_part};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions, charge};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::{common_end, common_start, slice};
@@ -172,6 +172,15 @@ impl<'w> Work<'w> {
         }
     }
 
+    /// A message with content of the form that the conversation has: some templates refuse strings.
+    fn said(&self, role: &str, text: &str) -> Value {
+        let mut contents = self.messages.iter().filter_map(|message| message.get("content"));
+        let in_parts = contents.clone().any(|content| content.as_list().is_some())
+            && contents.all(|content| content.as_str().is_none());
+        let content = if in_parts { Value::List(vec![text_part(text)]) } else { text.into() };
+        Value::from([("role", role.into()), ("content", content)])
+    }
+
     fn render_with(&self, messages: &[Value], prompt: Option<bool>) -> Option<String> {
         let mut context = self.context.clone();
         context.insert("messages", Value::List(messages.to_vec()));
@@ -266,7 +275,7 @@ impl<'w> Work<'w> {
     /// The text that opens a user's turn: common to the first one and to one after an answer.
     fn user_header(&self) -> Option<String> {
         let mut needles = Needles::new(self.real);
-        let messages = ["user", "assistant", "user"].map(|role| said(role, &needles.next()));
+        let messages = ["user", "assistant", "user"].map(|role| self.said(role, &needles.next()));
         let render = self.render_with(&messages, Some(false))?;
         let places = needles.find(&render);
         let [(0, first), (1, answer), (2, second), ..] = places.as_slice() else { return None };
@@ -295,7 +304,7 @@ impl<'w> Work<'w> {
     }
 
     fn generation_prompt(&self) -> Option<String> {
-        let user = [said("user", needle::USER)];
+        let user = [self.said("user", needle::USER)];
         let without = self.render_with(&user, Some(false))?;
         self.render_with(&user, Some(true))?.strip_prefix(&without).map(str::to_owned)
     }
@@ -324,7 +333,7 @@ impl<'w> Work<'w> {
 
     /// Whether a marker comes after plain content, as far as a render can show that.
     fn ends_turns(&self, marker: &str) -> bool {
-        let messages = [said("user", needle::USER), said("assistant", needle::ANSWER)];
+        let messages = [self.said("user", needle::USER), self.said("assistant", needle::ANSWER)];
         let render = self.render_with(&messages, Some(false));
         let tail = render.as_deref().and_then(|render| Some(render.rsplit_once(needle::ANSWER)?.1));
         tail.is_none_or(|tail| tail.contains(marker))
@@ -436,6 +445,12 @@ impl<'w> Work<'w> {
         {
             stop = slice(stop, ..at + 1);
         }
+        // A user's turn without text is no part of it.
+        if let Some(header) = self.header.as_deref().map(str::trim).filter(|header| first_marker(header).is_some())
+            && let Some(at) = stop.find(header)
+        {
+            stop = slice(stop, ..at);
+        }
         for header in [&self.header, &self.result_header].into_iter().flatten() {
             stop = without_header(stop, header);
         }
@@ -479,7 +494,7 @@ impl<'w> Work<'w> {
     /// The text after the last answer if a user message follows.
     fn followed(&self, last: &Hit, repeated: usize) -> Option<String> {
         let mut messages = self.replaced.clone();
-        messages.push(said("user", needle::LATER));
+        messages.push(self.said("user", needle::LATER));
         let render = self.render_with(&messages, Some(false))?;
         let before = render.get(..render.rfind(needle::LATER)?)?;
         self.after(before, last, repeated).map(str::to_owned)
@@ -542,7 +557,7 @@ impl<'w> Work<'w> {
         }
         // The same turn with plain content shows the marker without the call's close.
         let mut messages: Vec<Value> = self.replaced.iter().take(index).cloned().collect();
-        messages.push(said("assistant", needle::ANSWER));
+        messages.push(self.said("assistant", needle::ANSWER));
         let render = self.render_with(&messages, Some(false));
         let tail = render.as_deref().and_then(|render| render.rsplit_once(needle::ANSWER)).map_or("", |(_, tail)| tail);
         let own_tail = slice(self.real, last.real.1..span.1);
