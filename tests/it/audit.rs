@@ -88,31 +88,35 @@ fn the_rows_of_a_cause_are_printed_as_they_are() {
 }
 
 #[test]
-fn near_markers_are_a_cause() {
+fn markers_that_are_read_as_text_are_a_cause() {
     let log = r#"{"id": 1, "text": "Let me see.<cal>{\"name\": \"f\"}</cal><end>"}
 {"id": 2, "text": "<CALL>{}</CALL><end>"}
 {"id": 3, "text": "Write `<cal>`, <b>so</b>.<end>"}
 {"id": 4, "text": "<CALL>{\"name\": 1}</CALL><end>"}
+{"id": 5, "text": "Hi.<|turn|>"}
 "#;
     let folder = folder_of(&[("t.json", TEMPLATE), ("log.jsonl", log)]);
     let run = |arguments: &[&str]| outcome_in(folder.path(), &[&["audit", "t.json", "log.jsonl"], arguments].concat());
     let (code, out, err) = run(&[]);
     insta::assert_snapshot!(format!("{code}\n{out}{err}"), @r#"
     0
-    3 of 4 outputs have problems (75.00%).
+    4 of 5 outputs have problems (80.00%).
 
     OUTPUTS   SHARE  CAUSE
-          2  50.00%  near-marker-CALL
+          2  40.00%  near-marker-CALL
             `<CALL>` in the content looks like `<call>` of `tool_calls`, and is not
             line 2: "<CALL>{}</CALL><end>"
-          1  25.00%  near-marker-cal
+          1  20.00%  near-marker-cal
             `<cal>` in the content looks like `<call>` of `tool_calls`, and is not
             line 1: "Let me see.<cal>{\"name\": \"f\"}</cal><end>"
+          1  20.00%  unknown-marker-turn
+            `<|turn|>` in the content looks like a special token, and no field of the template knows it
+            line 5: "Hi.<|turn|>"
     "#);
     let (_, rows, _) = run(&["--rows", "near-marker-CALL"]);
     assert_eq!(rows.lines().count(), 2, "{rows}");
     let (code, _, err) = run(&["--max", "near-marker=2"]);
-    assert!(code == 1 && err.contains("near-marker: 3 of 4 outputs"), "{err}");
+    assert!(code == 1 && err.contains("near-marker: 3 of 5 outputs"), "{err}");
     let (_, json, _) = run(&["--format", "json"]);
     assert!(json.contains(r#""name": "near-marker-CALL""#) && json.contains(r#""field": "tool_calls""#), "{json}");
 }

@@ -32,7 +32,7 @@ fn cause(tally: &Tally, cause: &Cause, counted: &Counted) -> Value {
     let example: Object = std::iter::once(line).chain(kept).collect();
     let (field, is_cut) = match cause {
         Cause::Template => (None, false),
-        Cause::NearMarker { field, .. } => (Some(field.as_str()), false),
+        Cause::UnreadMarker { meant, .. } => (meant.as_ref().map(|meant| meant.field.as_str()), false),
         Cause::Output(cause) => (cause.field.as_deref(), cause.is_cut),
     };
     Value::from([

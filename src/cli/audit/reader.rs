@@ -48,7 +48,7 @@ impl<'a> Worker<'a> {
             }
         };
         let problems = read.finished.problems.as_slice();
-        let repaired = self.repaired.as_mut().filter(|_| !problems.is_empty() || read.near.is_some());
+        let repaired = self.repaired.as_mut().filter(|_| !problems.is_empty() || read.unread.is_some());
         let then = repaired.and_then(|repaired| repaired.read(borrowed()).ok());
         let cause = self.tally.add(Output {
             row: (&line.bytes, line.number),
@@ -57,9 +57,9 @@ impl<'a> Worker<'a> {
             is_complete: read.is_complete,
             is_cut: read.others.get("finish_reason").and_then(Value::as_str) == Some("length"),
             problems,
-            near: read.near.as_ref(),
+            unread: read.unread.as_ref(),
             is_repaired: then.is_some_and(|then| match problems {
-                [] => then.near.is_none() && then.finished.problems.is_empty(),
+                [] => then.unread.is_none() && then.finished.problems.is_empty(),
                 problems => is_gone(problems, &then.finished.problems),
             }),
         });

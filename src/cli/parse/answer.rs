@@ -27,7 +27,7 @@ use backchat_parser::parser::{
 };
 use backchat_parser::template::Template;
 use backchat_parser::tokens::Tokens;
-use backchat_workbench::replay::{NearMarker, ends_with_closer, near_marker};
+use backchat_workbench::replay::{UnreadMarker, ends_with_closer, unread_marker};
 
 /// The options that hold for every row.
 #[derive(Default)]
@@ -154,7 +154,7 @@ pub struct Read {
     /// The other keys of its row.
     pub others: Object,
     /// What looks like a marker in it, if that is not a consequence of its problems.
-    pub near: Option<NearMarker>,
+    pub unread: Option<UnreadMarker>,
     /// Whether it ends with a marker, so that nothing cut it off. Only looked up if a region reached its end.
     pub is_complete: bool,
 }
@@ -200,11 +200,11 @@ impl<'a> Answerer<'a> {
                 // What explains an output that has problems is one of them, unless a misspelt opener left a closer over.
                 let is_left_over = |problem: &Problem| problem.kind == ProblemKind::StrayMarker;
                 let is_searched = finished.problems.iter().all(is_left_over);
-                let near = if is_searched { near_marker(&template, &finished.message) } else { None };
+                let unread = if is_searched { unread_marker(&template, &finished.message) } else { None };
                 let text = text.unwrap_or_default();
                 let is_complete =
                     finished.problems.iter().any(|problem| problem.at_end) && ends_with_closer(&template, &text);
-                Ok(Read { finished, text, others, near, is_complete })
+                Ok(Read { finished, text, others, unread, is_complete })
             }
             RowResult::Message(_) => {
                 Err(RowError::load("a response schema reports no problems; give a response template"))

@@ -33,7 +33,7 @@ use backchat_legacy::schema::source::{Source, TemplateOrSchema};
 use backchat_parser::content::Mode;
 use backchat_parser::parser::{Chunks, ClosersInStrings, Finished, Policies, Policy, Reasoning, TokenTemplate};
 use backchat_parser::template::Template;
-use backchat_workbench::replay::{NearMarker, near_marker};
+use backchat_workbench::replay::{UnreadMarker, unread_marker};
 
 /// Parse model output with a response template
 #[derive(Debug, clap::Args)]
@@ -244,13 +244,13 @@ impl Parse {
             Some(arriving) => arriving.finish()?,
             None => known.clone(),
         };
-        let near = done.as_ref().ok().and_then(|finished| near_marker(template, &finished.message));
+        let unread = done.as_ref().ok().and_then(|finished| unread_marker(template, &finished.message));
         if let Ok(finished) = &mut done {
             let message = Value::Object(std::mem::take(&mut finished.message));
             print_message(&mut out, &message, options.events, color)?;
         }
         drop(out);
-        let suspect = Suspect { template, near: near.as_ref() };
+        let suspect = Suspect { template, unread: unread.as_ref() };
         let is_clean = report(&done, (&recording, suspect), options.mode, (input::name(path), text), global);
         let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
         let is_good = done.as_ref().is_ok_and(is_whole) && (is_clean || !self.strict);
@@ -297,7 +297,7 @@ fn print_message(out: &mut io::StdoutLock<'_>, message: &Value, has_events: bool
 #[derive(Clone, Copy)]
 struct Suspect<'a> {
     template: &'a Template,
-    near: Option<&'a NearMarker>,
+    unread: Option<&'a UnreadMarker>,
 }
 
 /// Reports doubts about the answer, with their positions in the file; returns whether there are none.
@@ -311,7 +311,7 @@ fn report(
     let mut diagnostics: Vec<_> = show::malformed(recording, &text, file).collect();
     diagnostics.extend(show::unclosed(recording, suspect.template, &text, file));
     diagnostics.extend(show::problems(recording, &text, file));
-    diagnostics.extend(suspect.near.map(|near| show::near_marker(near, &text, file)));
+    diagnostics.extend(suspect.unread.map(|unread| show::unread_marker(unread, &text, file)));
     match done {
         Ok(finished) => {
             diagnostics.extend(finished.missing.iter().map(|field| show::missing(field, file)));

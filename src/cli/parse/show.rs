@@ -8,8 +8,8 @@ use backchat_core::diagnostic::{self, Diagnostic, Place, escape};
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::parser::{Event, Mode, ProblemKind, Span};
 use backchat_parser::template::Template;
-use backchat_workbench::audit::NEAR_MARKER;
-use backchat_workbench::replay::{NearMarker, why_unclosed};
+use backchat_workbench::audit::{NEAR_MARKER, UNKNOWN_MARKER};
+use backchat_workbench::replay::{UnreadMarker, why_unclosed};
 
 const RESET: &str = "\x1b[0m";
 pub(super) const KEY: &str = "\x1b[36m";
@@ -154,13 +154,14 @@ pub fn unclosed<'a>(
     })
 }
 
-/// The finding about text that looks like a marker.
-pub fn near_marker(near: &NearMarker, text: &str, file: &str) -> Diagnostic {
-    let place = match text.find(near.written.as_str()) {
-        Some(start) => Place::span(text, start..start + near.written.len()),
+/// The finding about a marker that is read as text.
+pub fn unread_marker(unread: &UnreadMarker, text: &str, file: &str) -> Diagnostic {
+    let place = match text.find(unread.written.as_str()) {
+        Some(start) => Place::span(text, start..start + unread.written.len()),
         None => Place::default(),
     };
-    Diagnostic::warning(NEAR_MARKER, near.describe()).at(place.in_file(file)).help(near.help())
+    let id = if unread.meant.is_some() { NEAR_MARKER } else { UNKNOWN_MARKER };
+    Diagnostic::warning(id, unread.describe()).at(place.in_file(file)).help(unread.help())
 }
 
 /// The findings about other problems, and about recovered ones. Those left out are in the notes.

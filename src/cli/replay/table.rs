@@ -6,7 +6,7 @@ use backchat_core::diagnostic::{self, escape};
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::ProblemKind;
 use backchat_workbench::replay::{
-    Outcome, Recording, gives, longest_held, near_marker, problem_in_words, shown, why_unclosed,
+    Outcome, Recording, gives, longest_held, problem_in_words, shown, unread_marker, why_unclosed,
 };
 
 /// The longest text that a row shows, in characters.
@@ -85,8 +85,8 @@ impl Table {
             }
             let _ = writeln!(out, "{at:>6}  {:<10} {}", "problem", escape(&words));
         }
-        if let Some(near) = near_marker(recording.template(), &recording.message(recording.end())) {
-            let _ = writeln!(out, "{:>6}  {:<10} {}", "", "problem", escape(&near.describe()));
+        if let Some(unread) = unread_marker(recording.template(), &recording.message(recording.end())) {
+            let _ = writeln!(out, "{:>6}  {:<10} {}", "", "problem", escape(&unread.describe()));
         }
     }
 

@@ -1,25 +1,25 @@
 //! The cause of an output's problems: the one that explains the others, so that every output counts once.
 
-use crate::replay::markers;
+use crate::replay::{Known, markers};
 use backchat_core::diagnostic::escape;
 use backchat_parser::parser::{Policies, Problem, ProblemKind, RecoveryPolicy};
 
-/// The name of near markers, for options and files.
+/// The names of markers that are read as text, for options and files: of those that look like a marker of the template,
+/// and of special tokens that it does not know.
 pub const NEAR_MARKER: &str = "near-marker";
+pub const UNKNOWN_MARKER: &str = "unknown-marker";
 
 /// Why outputs have problems.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// A fault of the response template: its repair reads them without the problem, or with another.
     Template,
-    /// Text that looks like a marker of a field and is not one, in an output without another problem.
-    NearMarker {
-        /// The text.
-        written: String,
+    /// A marker that is read as text, in an output without another problem.
+    UnreadMarker {
         /// The marker.
-        meant: String,
-        /// The field that the marker delimits.
-        field: String,
+        written: String,
+        /// The marker of the template that it looks like.
+        meant: Option<Known>,
     },
     /// The output itself.
     Output(OutputCause),
@@ -60,17 +60,20 @@ impl Cause {
     /// The names of the policies that would recover it.
     pub fn policy_names(&self) -> Vec<&'static str> {
         match self {
-            Self::Template | Self::NearMarker { .. } => Vec::new(),
+            Self::Template | Self::UnreadMarker { .. } => Vec::new(),
             Self::Output(cause) => cause.policies.iter().map(RecoveryPolicy::as_str).collect(),
         }
     }
 
     /// Its name, for options and files: the kind, the field, a wrong closer, `cut` if the output ends there, and the
-    /// policies; of a near marker, what is written.
+    /// policies; of a marker that is read as text, what is written.
     pub fn name(&self) -> String {
         let name = match self {
             Self::Template => "template".to_owned(),
-            Self::NearMarker { written, .. } => format!("{NEAR_MARKER}-{}", word(written)),
+            Self::UnreadMarker { written, meant } => {
+                let kind = if meant.is_some() { NEAR_MARKER } else { UNKNOWN_MARKER };
+                format!("{kind}-{}", word(written))
+            }
             Self::Output(cause) => {
                 let cut = cause.is_cut.then_some("cut");
                 let closer = cause.followed_by.as_ref().map(|marker| format!("at-{}", word(marker)));
@@ -86,8 +89,11 @@ impl Cause {
     pub fn explain(&self) -> String {
         match self {
             Self::Template => "the response template is at fault: with its repair they have no such problem".to_owned(),
-            Self::NearMarker { written, meant, field } => {
-                format!("`{written}` in the content looks like `{meant}` of `{field}`, and is not")
+            Self::UnreadMarker { written, meant: Some(Known { text, field, .. }) } => {
+                format!("`{written}` in the content looks like `{text}` of `{field}`, and is not")
+            }
+            Self::UnreadMarker { written, meant: None } => {
+                format!("`{written}` in the content looks like a special token, and no field of the template knows it")
             }
             Self::Output(cause) => cause.explain(),
         }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::cause::NEAR_MARKER;
+use super::cause::{NEAR_MARKER, UNKNOWN_MARKER};
 use super::tally::Tally;
 use backchat_parser::parser::ProblemKind;
 
@@ -21,6 +21,7 @@ pub enum Counts {
     Any,
     Kind(ProblemKind),
     NearMarkers,
+    UnknownMarkers,
 }
 
 /// How many outputs may have it.
@@ -39,6 +40,7 @@ impl Gate {
             Counts::Any => tally.with_problems,
             Counts::Kind(kind) => tally.of_kind(kind),
             Counts::NearMarkers => tally.near_markers,
+            Counts::UnknownMarkers => tally.unknown_markers,
         };
         let is_within = match self.limit {
             Limit::Outputs(most) => outputs <= most,
@@ -53,6 +55,7 @@ impl Gate {
             Counts::Any => "any",
             Counts::Kind(kind) => kind.as_str(),
             Counts::NearMarkers => NEAR_MARKER,
+            Counts::UnknownMarkers => UNKNOWN_MARKER,
         }
     }
 }
@@ -65,6 +68,7 @@ impl FromStr for Gate {
         let counts = match name {
             "any" => Counts::Any,
             NEAR_MARKER => Counts::NearMarkers,
+            UNKNOWN_MARKER => Counts::UnknownMarkers,
             name => Counts::Kind(kind(name)?),
         };
         let limit = match limit.strip_suffix('%') {
@@ -80,7 +84,7 @@ fn kind(name: &str) -> Result<ProblemKind, String> {
     known().find(|kind| kind.as_str() == name).copied().ok_or_else(|| {
         let names: Vec<&str> = known().map(|kind| kind.as_str()).collect();
         format!(
-            "there is no problem `{}`; the problems are any, {}, {NEAR_MARKER}",
+            "there is no problem `{}`; the problems are any, {}, {NEAR_MARKER}, {UNKNOWN_MARKER}",
             name.escape_debug(),
             names.join(", ")
         )
@@ -97,6 +101,7 @@ mod tests {
             ("malformed=3", Counts::Kind(ProblemKind::Malformed), Limit::Outputs(3)),
             ("any=0.5%", Counts::Any, Limit::Percent(0.5)),
             ("near-marker=0", Counts::NearMarkers, Limit::Outputs(0)),
+            ("unknown-marker=0", Counts::UnknownMarkers, Limit::Outputs(0)),
         ] {
             let gate = Gate { counts, limit };
             assert_eq!((text.parse(), text.starts_with(gate.name())), (Ok(gate), true), "{text}");

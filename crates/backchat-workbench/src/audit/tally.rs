@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 
 use super::cause::{Cause, OutputCause, in_words, root};
-use crate::replay::NearMarker;
+use crate::replay::UnreadMarker;
 use backchat_core::json::{self, Value};
 use backchat_parser::parser::{Problem, ProblemKind};
 
@@ -83,6 +83,8 @@ pub struct Tally {
     kinds: BTreeMap<ProblemKind, u64>,
     /// The outputs with a near marker.
     pub near_markers: u64,
+    /// Those with one that the template does not know.
+    pub unknown_markers: u64,
     causes: IndexMap<Cause, Counted>,
     /// How many outputs have causes that were not counted separately.
     pub unlisted: u64,
@@ -105,8 +107,8 @@ pub struct Output<'o> {
     pub problems: &'o [Problem],
     /// Whether the repair of the template reads it without these problems.
     pub is_repaired: bool,
-    /// What looks like a marker in it and is not. It explains closers that are left over.
-    pub near: Option<&'o NearMarker>,
+    /// The marker in it that is read as text. One that looks like an opener explains closers that are left over.
+    pub unread: Option<&'o UnreadMarker>,
 }
 
 impl Tally {
@@ -118,8 +120,8 @@ impl Tally {
         for kind in kinds {
             *self.kinds.entry(kind).or_default() += 1;
         }
-        let Some(root) = root(output.problems).filter(|root| !is_left_over(root, output.near)) else {
-            return self.add_near(&group, output);
+        let Some(root) = root(output.problems).filter(|root| !is_left_over(root, output.unread)) else {
+            return self.add_unread(&group, output);
         };
         let cause_of = |problem: &Problem| {
             let cause = OutputCause::of(problem);
@@ -135,11 +137,14 @@ impl Tally {
     }
 
     /// Counts an output without a problem, or with problems that a near marker explains.
-    fn add_near(&mut self, group: &str, output: Output<'_>) -> Option<Cause> {
-        let NearMarker { written, meant, field, .. } = output.near?.clone();
+    fn add_unread(&mut self, group: &str, output: Output<'_>) -> Option<Cause> {
+        let UnreadMarker { written, meant, .. } = output.unread?.clone();
         self.with_problems += 1;
-        self.near_markers += 1;
-        let cause = if output.is_repaired { Cause::Template } else { Cause::NearMarker { written, meant, field } };
+        match meant {
+            Some(_) => self.near_markers += 1,
+            None => self.unknown_markers += 1,
+        }
+        let cause = if output.is_repaired { Cause::Template } else { Cause::UnreadMarker { written, meant } };
         let others: BTreeSet<String> = output.problems.iter().map(in_words).collect();
         self.count(&cause, group, &others, output);
         Some(cause)
@@ -185,6 +190,7 @@ impl Tally {
         self.failed += other.failed;
         self.with_problems += other.with_problems;
         self.near_markers += other.near_markers;
+        self.unknown_markers += other.unknown_markers;
         self.unlisted += other.unlisted;
         for (group, count) in &other.groups {
             add_to(&mut self.groups, group, *count);
@@ -250,9 +256,10 @@ impl Tally {
 }
 
 /// Whether a problem is the closer of a region whose misspelt opener opened nothing.
-fn is_left_over(problem: &Problem, near: Option<&NearMarker>) -> bool {
+fn is_left_over(problem: &Problem, unread: Option<&UnreadMarker>) -> bool {
+    let meant = unread.and_then(|unread| unread.meant.as_ref());
     problem.kind == ProblemKind::StrayMarker
-        && near.is_some_and(|near| !near.closes && problem.field.as_ref() == Some(&near.field))
+        && meant.is_some_and(|meant| !meant.closes && problem.field.as_ref() == Some(&meant.field))
 }
 
 /// Increments the count of a group; returns the name it is counted under.
@@ -269,6 +276,7 @@ fn add_to(groups: &mut BTreeMap<Group, u64>, name: &str, more: u64) -> Group {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay::Known;
     use backchat_parser::parser::{Options, Parser};
     use backchat_parser::template::Template;
     use proptest::prelude::*;
@@ -322,13 +330,14 @@ mod tests {
             ("<c>{", false, "malformed-call-cut"),
         ] {
             let problems = &problems(text);
-            let (written, meant, field) = ("<call>".to_owned(), "<c>".to_owned(), "call".to_owned());
-            let near = NearMarker { within: "content".to_owned(), written, meant, field, closes: false };
-            let near = text.starts_with("<call>").then_some(&near);
+            let meant = Known { text: "<c>".to_owned(), field: "call".to_owned(), closes: false };
+            let (within, written) = ("content".to_owned(), "<call>".to_owned());
+            let near = UnreadMarker { within, written, meant: Some(meant) };
+            let unread = text.starts_with("<call>").then_some(&near);
             let row = (text.as_bytes(), 1);
             let (group, length, is_cut, is_repaired) = ("", text.len(), false, false);
             let mut tally = Tally::default();
-            tally.add(Output { row, length, group, is_cut, is_complete, problems, is_repaired, near });
+            tally.add(Output { row, length, group, is_cut, is_complete, problems, is_repaired, unread });
             let (cause, counted) = tally.ranked()[0];
             let also: String =
                 counted.also.iter().map(|(problem, count)| format!(", also {count} {problem}")).collect();

@@ -6,35 +6,47 @@ use backchat_core::diagnostic::escape;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::{Delimiter, Field, Template};
 
-/// Text that looks like a marker of a template and is not one.
+/// A marker in an answer's content that is read as text: it looks like one of the template, or like a special token that
+/// the template does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NearMarker {
+pub struct UnreadMarker {
     /// The field whose text has it.
     pub within: String,
-    /// The text.
+    /// The marker.
     pub written: String,
-    /// The marker that it looks like.
-    pub meant: String,
-    /// The field that the marker delimits.
-    pub field: String,
-    /// Whether the marker closes the field.
-    pub closes: bool,
+    /// The marker of the template that it looks like.
+    pub meant: Option<Known>,
 }
 
-impl NearMarker {
+impl UnreadMarker {
     /// What it is, in one sentence without its period.
     pub fn describe(&self) -> String {
-        let Self { within, written, meant, field, closes } = self;
-        let does = if *closes { "closes" } else { "opens" };
-        let (written, meant) = (escape(written), escape(meant));
-        format!("`{written}` in `{within}` looks like `{meant}`, which {does} `{field}`, and is read as text")
+        let (within, written) = (&self.within, escape(&self.written));
+        match &self.meant {
+            Some(Known { text, field, closes }) => {
+                let does = if *closes { "closes" } else { "opens" };
+                let meant = escape(text);
+                format!("`{written}` in `{within}` looks like `{meant}`, which {does} `{field}`, and is read as text")
+            }
+            None => {
+                format!("`{written}` in `{within}` looks like a special token, and no field of the template knows it")
+            }
+        }
     }
 
     /// What to do.
     pub fn help(&self) -> String {
-        let key = if self.closes { "close" } else { "open" };
-        let (written, field) = (escape(&self.written), &self.field);
-        format!("if the model means the marker, add `{written}` to `{key}` of `{field}` in the template")
+        let written = escape(&self.written);
+        match &self.meant {
+            Some(Known { field, closes, .. }) => {
+                let key = if *closes { "close" } else { "open" };
+                format!("if the model means the marker, add `{written}` to `{key}` of `{field}` in the template")
+            }
+            None => format!(
+                "if it delimits a part of the turn, add `{written}` to `open` or `close` of a field; if it ends the turn, \
+                 to `close` of `content`"
+            ),
+        }
     }
 }
 
@@ -64,29 +76,36 @@ pub fn ends_with_closer(template: &Template, text: &str) -> bool {
     last_marker(text).is_some_and(is_closer)
 }
 
-/// The first text of an answer's content that looks like a marker of the template, unless it is quoted there.
+/// The first text of an answer's content that looks like a marker of the template or, if there is none, like a special
+/// token that it does not know, unless it is quoted there.
 ///
 /// Only text that no marker opens is searched: reasoning may mention markers.
-pub fn near_marker(template: &Template, message: &Object) -> Option<NearMarker> {
+pub fn unread_marker(template: &Template, message: &Object) -> Option<UnreadMarker> {
     let is_searched = |field: &&Field| field.content.is_text() && (field.open.is_none() || field.name == "content");
     let texts = template.fields().iter().filter(is_searched);
     let texts = texts.filter_map(|field| Some((field, message.get(&field.name).and_then(Value::as_str)?)));
     // Almost no text has brackets, and then nothing needs the markers of the template.
-    let mut texts = texts.filter(|(_, text)| markers(text).next().is_some()).peekable();
-    texts.peek()?;
+    let texts: Vec<_> = texts.filter(|(_, text)| markers(text).next().is_some()).collect();
+    texts.first()?;
     let known = known_markers(template);
-    texts.find_map(|(field, text)| {
-        let found =
-            markers(text).take(MOST_MARKERS).find(|written| is_near(written, &known) && !is_quoted(text, written))?;
-        let meant = nearest(found, &known)?;
-        Some(NearMarker {
-            within: field.name.clone(),
-            written: found.to_owned(),
-            meant: meant.text.clone(),
-            field: meant.field.clone(),
-            closes: meant.closes,
+    let unread = |is_it: &dyn Fn(&str) -> bool| {
+        texts.iter().find_map(|(field, text)| {
+            let found = markers(text).take(MOST_MARKERS).find(|written| is_it(written) && !is_quoted(text, written))?;
+            Some((field.name.clone(), found.to_owned()))
         })
+    };
+    let near = unread(&|written| is_near(written, &known));
+    let found =
+        near.or_else(|| unread(&|written| is_special(written) && known.iter().all(|known| known.text != written)));
+    found.map(|(within, written)| {
+        let meant = nearest(&written, &known).filter(|_| is_near(&written, &known)).cloned();
+        UnreadMarker { within, written, meant }
     })
+}
+
+/// Whether a marker is written as special tokens are, which prose has only in quotes: `<|word|>`.
+fn is_special(marker: &str) -> bool {
+    [("<|", "|>"), ("<｜", "｜>")].iter().any(|(open, close)| marker.starts_with(open) && marker.ends_with(close))
 }
 
 /// What closes a region of this field, as it is written in the region's text, and the closer that it looks like.
@@ -106,10 +125,14 @@ fn last_marker(text: &str) -> Option<&str> {
 }
 
 /// A marker of a template.
-struct Known {
-    text: String,
-    field: String,
-    closes: bool,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Known {
+    /// The marker.
+    pub text: String,
+    /// The field that it delimits.
+    pub field: String,
+    /// Whether it closes the field.
+    pub closes: bool,
 }
 
 fn known_markers(template: &Template) -> Vec<Known> {
@@ -252,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn near_markers_in_content_are_found() {
+    fn markers_in_content_that_are_read_as_text_are_found() {
         for (content, found) in [
             ("<toolcall>{}</toolcall>", Some("<toolcall> for <tool_call>")),
             ("Hi.<Tool_Call>{}", Some("<Tool_Call> for <tool_call>")),
@@ -263,15 +286,23 @@ mod tests {
             ("Write `<toolcall>` here.", None),
             ("a < b and <b>bold</b>, <table>, Vec<String>, [1], [TODO]", None),
             ("<tool_call>", None),
+            // A special token that the template does not know, unless another marker is nearly one that it does.
+            ("Hi.<|turn|>", Some("<|turn|>, unknown")),
+            ("Hi.<|turn|><|im_end|>", Some("<|turn|>, unknown")),
+            ("Hi.<|turn|><tool_cal>", Some("<tool_cal> for <tool_call>")),
+            ("Write `<|turn|>`, or <turn>.<|im_end|>", None),
             ("", None),
         ] {
             let message = json::read(&format!("{{\"content\": {}}}", Value::from(content))).unwrap();
-            let near = near_marker(&template(), message.as_object().unwrap());
-            let shown = near.map(|near| format!("{} for {}", near.written, near.meant));
+            let unread = unread_marker(&template(), message.as_object().unwrap());
+            let shown = unread.map(|unread| match unread.meant {
+                Some(meant) => format!("{} for {}", unread.written, meant.text),
+                None => format!("{}, unknown", unread.written),
+            });
             assert_eq!(shown.as_deref(), found, "{content}");
         }
         let message = json::read(r#"{"thinking": "<toolcall>"}"#).unwrap();
-        assert_eq!(near_marker(&template(), message.as_object().unwrap()), None);
+        assert_eq!(unread_marker(&template(), message.as_object().unwrap()), None);
     }
 
     #[test]

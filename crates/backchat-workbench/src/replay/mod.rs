@@ -50,7 +50,7 @@ pub use compact_value::CompactValue;
 pub use compare::{Difference, Side, first_difference};
 pub use cut_search::{CutSearch, CutSearchResult, remaining};
 pub use explain::{problem_in_words, quoted, recovery_in_words};
-pub use markers::{NearMarker, ends_with_closer, markers, near_marker, why_unclosed};
+pub use markers::{Known, UnreadMarker, ends_with_closer, markers, unread_marker, why_unclosed};
 pub use record::{Growing, Run, TooLarge};
 pub use recording::{Held, Kind, Moment, Outcome, Pending, Recording, Recovery, Region, Seen};
 pub use segments::Segment;
