@@ -1,4 +1,5 @@
-//! Finds keys and variables that a template probably misspells: one edit away from what transformers passes.
+//! Finds keys and variables that a template probably misspells: one edit away from what transformers passes, or from a name
+//! that the template itself binds.
 //!
 //! Messages may have keys of their own, so this is a suspicion and never an error. It follows values from `messages` and
 //! `tools` through assignments, loops and macros. A value that it cannot follow may have any key.
@@ -18,7 +19,7 @@ pub struct Misspelt {
     /// The name as it is written.
     pub name: String,
     /// The name that was probably meant.
-    pub meant: &'static str,
+    pub meant: String,
     /// The object whose key it is, or [`A_ROLE`], in words; `None` for a variable.
     pub of: Option<&'static str>,
     /// The bytes of the expression in the normalized source.
@@ -66,6 +67,9 @@ pub fn misspelt(source: &str) -> Vec<Misspelt> {
     walk.found.truncate(MOST);
     walk.found
 }
+
+/// The shortest name that the template binds of which another one may be a typo.
+const SHORTEST: usize = 5;
 
 /// How many are reported of one template.
 const MOST: usize = 100;
@@ -418,9 +422,9 @@ impl<'s> Walk<'s> {
             return *shapes;
         }
         if self.unbound.contains(name)
-            && let Some(meant) = one_edit_from(name, VARIABLES)
+            && let Some(meant) = one_edit_from(name, VARIABLES).or_else(|| self.bound_like(name))
         {
-            self.found.push(Misspelt { name: name.to_owned(), meant, of: None, span: span.clone() });
+            self.found.push(Misspelt { name: name.to_owned(), meant: meant.to_owned(), of: None, span: span.clone() });
         }
         match name {
             "messages" => Shapes::of(Shape::Messages),
@@ -429,9 +433,19 @@ impl<'s> Walk<'s> {
         }
     }
 
+    /// The name of which this one is a typo, among those that the template binds; `None` if a client may pass this one.
+    fn bound_like(&self, name: &str) -> Option<&'s str> {
+        let mut like =
+            self.bound.iter().copied().filter(|bound| bound.len() >= SHORTEST && typo(name, bound).is_some());
+        let first = like.next().filter(|_| !VARIABLES.contains(&name))?;
+        // Two names that it may mean are a naming scheme.
+        like.next().is_none().then_some(first)
+    }
+
     fn look_up(&mut self, of: Shapes, key: &str, span: &Range<usize>) -> Shapes {
         if let Some((of, meant)) = of.meant(key) {
-            self.found.push(Misspelt { name: key.to_owned(), meant, of: Some(of), span: span.clone() });
+            let (name, meant) = (key.to_owned(), meant.to_owned());
+            self.found.push(Misspelt { name, meant, of: Some(of), span: span.clone() });
         }
         of.map(|shape| shape.under(key))
     }
@@ -464,7 +478,8 @@ impl<'s> Walk<'s> {
             return;
         }
         if let Some(meant) = ROLES.into_iter().find(|role| typo(name, role).is_some()) {
-            self.found.push(Misspelt { name: name.clone(), meant, of: Some(A_ROLE), span: compared.span.clone() });
+            let (name, meant) = (name.clone(), meant.to_owned());
+            self.found.push(Misspelt { name, meant, of: Some(A_ROLE), span: compared.span.clone() });
         }
     }
 
@@ -564,6 +579,8 @@ mod tests {
             ("{% set ms = messages[1:] %}{{ ms[0].contnet }}".to_owned(), "contnet -> content of a message"),
             ("{{ (messages | last).contnet }}".to_owned(), "contnet -> content of a message"),
             ("{{ messages | selectattr('rolle', 'equalto', 'user') | list }}".to_owned(), "rolle -> role of a message"),
+            // The template itself binds the name that was meant.
+            ("{% set system_text = '' %}{{ sytem_text }}".to_owned(), "sytem_text -> system_text of the context"),
             (
                 "{% macro f(x) %}{{ x.contnet }}{% endmacro %}{% for m in messages %}{{ f(m) }}{% endfor %}".to_owned(),
                 "contnet -> content of a message",
@@ -593,6 +610,9 @@ mod tests {
             "{% for m in history %}{{ m.contnet }}{% endfor %}",
             "{% for m in messages %}{% set x = f(m) %}{{ x.contnet }}{% endfor %}",
             "{% for m in messages %}{% for k, v in m.tool_calls[0].function.arguments.items() %}{{ v.nmae }}{% endfor %}{% endfor %}",
+            // A plural, a word of another length, a scheme of names.
+            "{% set tool_text = '' %}{% set text = '' %}{{ tool_texts }}{{ texting }}",
+            "{% set part_one = '' %}{% set part_ona = '' %}{{ part_onb }}",
             "{% set message = messages[0] %}{{ message.content }}{% set tool = tools[0] %}{{ tool.name }}",
         ] {
             assert!(found(source).is_empty(), "{source}: {:?}", found(source));

@@ -26,15 +26,20 @@ pub fn misspelt_names(source: &str) -> Vec<Diagnostic> {
         let (name, meant, place) = (found.name, found.meant, Place::span(source, found.span));
         let line = place.line_column.map_or(0, |(line, _)| line);
         let (message, whose) = match found.of {
-            Some(A_ROLE) => {
-                (format!("line {line} compares a role with `{name}`; did you mean `{meant}`?"), "your own messages")
+            Some(A_ROLE) => (
+                format!("line {line} compares a role with `{name}`; did you mean `{meant}`?"),
+                "your own messages give",
+            ),
+            Some(of) => {
+                (format!("line {line} reads `{name}` of {of}; did you mean `{meant}`?"), "your own messages give")
             }
-            Some(of) => (format!("line {line} reads `{name}` of {of}; did you mean `{meant}`?"), "your own messages"),
-            None => (format!("line {line} reads the variable `{name}`; did you mean `{meant}`?"), "your own program"),
+            None => {
+                (format!("line {line} reads the variable `{name}`; did you mean `{meant}`?"), "your own program passes")
+            }
         };
         let help = match found.of {
             Some(A_LOOP) => format!("write `{meant}`: Jinja's loops have no `{name}`"),
-            _ => format!("write `{meant}`, unless {whose} give `{name}`"),
+            _ => format!("write `{meant}`, unless {whose} `{name}`"),
         };
         Diagnostic::new(MISSPELT_KEY.severity, MISSPELT_KEY.id, message).at(place).help(help)
     });
