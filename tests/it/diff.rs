@@ -152,6 +152,47 @@ fn response_templates_differ_by_the_smallest_text() {
     assert!(["<end>", "<stop>"].contains(&diff.changes[0].text.as_str()), "{}", diff.changes[0].text);
 }
 
+/// A template whose calls have this close and this transform.
+fn calls(rest: &str) -> Template {
+    let text = format!(
+        r#"{{"version": 1, "start_anchor": "<assistant>", "fields": {{"tool_calls": {{"open": "<call>", "repeats": true, {rest}}}, "content": {{"close": "<end>"}}}}}}"#
+    );
+    Template::load(&text).unwrap().template
+}
+
+#[test]
+fn calls_are_compared_with_values_that_their_transforms_take() {
+    let shaped = |arguments: &str| {
+        calls(&format!(
+            r#""close": "</call>", "content": "json", "transform": {{"function": {{"name": "{{content.name}}", "arguments": "{arguments}"}}}}"#
+        ))
+    };
+    let diff =
+        response_templates(&shaped("{content.arguments}"), &shaped("{content.parameters}"), None, &Options::default());
+    assert_eq!((diff.verdict, diff.unfilled.as_slice()), (Verdict::Differs, &[][..]), "{}", diff.text());
+    let listed = |key: &str| {
+        calls(&format!(
+            r#""close": "</call>", "content": "json", "transform": {{"function": {{"name": "{{name}}", "{key}": "{{arguments}}"}}}}, "transform_each": true"#
+        ))
+    };
+    let diff = response_templates(&listed("arguments"), &listed("args"), None, &Options::default());
+    assert_eq!(diff.changes[0].fields, ["tool_calls"]);
+    // The lines show the place where they differ, however long the messages are.
+    assert!(diff.text().contains("\"args\": "), "{}", diff.text());
+}
+
+#[test]
+fn a_field_that_no_text_fills_leaves_the_comparison_undecided() {
+    let numbered = |name: &str| {
+        calls(&format!(
+            r#""close": "</call>", "content": "int", "transform": {{"function": {{"name": "{name}", "arguments": {{"n": "{{content}}"}}}}}}"#
+        ))
+    };
+    let diff = response_templates(&numbered("f"), &numbered("g"), None, &Options::default());
+    assert_eq!((diff.verdict, diff.unfilled.as_slice()), (Verdict::Undecided, &["tool_calls".to_owned()][..]));
+    assert!(diff.headline().starts_with("undecided: none of "), "{}", diff.headline());
+}
+
 #[test]
 fn templates_that_cannot_be_compared_say_why() {
     let refused =

@@ -133,7 +133,8 @@ impl ResponseDiff {
             ("kind", "response_templates".into()),
             ("verdict", self.verdict.name().into()),
             ("proved", self.is_proved.into()),
-            ("basis", object([("texts", self.texts.into())]).into()),
+            ("basis", object([("texts", self.texts.into()), ("turns", self.turns.into())]).into()),
+            ("unfilled", texts(&self.unfilled)),
             ("changes", list(&self.changes, parse_change)),
             ("lint", object([("old", texts(old)), ("new", texts(new))]).into()),
         ]))
@@ -151,6 +152,7 @@ fn parse_change(change: &ParseChange) -> Value {
         ("text", change.text.as_str().into()),
         ("prefix", change.prefix.as_str().into()),
         ("written", change.is_written.into()),
+        ("turns", change.turns.into()),
         ("old", parsed(old).into()),
         ("new", parsed(new).into()),
     ])

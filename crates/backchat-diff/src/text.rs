@@ -505,20 +505,28 @@ impl ResponseDiff {
                 let ways = counted(self.changes.len(), "way");
                 fitted(&format!("differs in {ways}: {}", visible(&fields.join("; "))), COLUMNS)
             }
-            _ => format!("same on {} texts", thousands(self.texts)),
+            Verdict::Undecided => {
+                let fields: Vec<String> = self.unfilled.iter().map(|field| format!("`{}`", visible(field))).collect();
+                let count = thousands(self.texts);
+                fitted(&format!("undecided: none of {count} texts fills {}", fields.join(" and ")), COLUMNS)
+            }
+            Verdict::Same => format!("same on {} texts", thousands(self.texts)),
         }
     }
 
     /// The comparison for a terminal of 80 columns, with escapes for everything that could affect it.
     pub fn text(&self) -> String {
         let mut lines = vec![self.headline()];
+        if self.verdict == Verdict::Undecided && self.turns == 0 {
+            lines.push("`--chat-template SOURCE` compares them on the turns that it writes.".to_owned());
+        }
         if !self.changes.is_empty() {
             lines.push(String::new());
         }
         let listed = self.changes.len().min(MOST_CHANGES);
         let whole = LINES.saturating_sub(listed) / 3;
         for (at, change) in self.changes.iter().take(listed).enumerate() {
-            lines.extend(parse_lines(at + 1, change, at < whole));
+            lines.extend(parse_lines(at + 1, change, self.turns, at < whole));
         }
         for (side, findings) in ["old", "new"].into_iter().zip(&self.lint) {
             for finding in findings.iter().take(3) {
@@ -531,7 +539,7 @@ impl ResponseDiff {
     /// A change as a whole.
     pub fn explained(&self, number: usize) -> Option<String> {
         let change = self.changes.get(number.checked_sub(1)?)?;
-        let mut out = parse_lines(number, change, true).join("\n") + "\n";
+        let mut out = parse_lines(number, change, self.turns, true).join("\n") + "\n";
         out += &format!("\nafter the prompt `{}`\n", visible(&change.prefix));
         for (sign, parsed) in ['-', '+'].into_iter().zip(&change.parsed) {
             out += &format!("{sign} {}\n", visible(&parsed_words(parsed)));
@@ -562,16 +570,44 @@ fn parsed_words(parsed: &Parsed) -> String {
     }
 }
 
-fn parse_lines(number: usize, change: &ParseChange, is_whole: bool) -> Vec<String> {
-    let far = if change.is_written { "" } else { " (no turn of the chat template is near)" };
-    let mut lines = vec![fitted(&format!("{number:<2} {}{far}", visible(&change.fields.join(" and "))), COLUMNS)];
+fn parse_lines(number: usize, change: &ParseChange, of: usize, is_whole: bool) -> Vec<String> {
+    let by = match (of, change.turns, change.is_written) {
+        (0, ..) => String::new(),
+        (_, 0, false) => " (in no turn of the chat template)".to_owned(),
+        (_, 0, true) => " (in turns of the chat template that are cut off)".to_owned(),
+        (of, turns, _) => format!(" (in {turns} of {of} turns of the chat template)"),
+    };
+    let mut lines = vec![fitted(&format!("{number:<2} {}{by}", visible(&change.fields.join(" and "))), COLUMNS)];
     if is_whole {
         lines.push(fitted(&format!("     `{}`", visible(&change.text)), COLUMNS));
-        for (sign, parsed) in ['-', '+'].into_iter().zip(&change.parsed) {
-            lines.push(fitted(&format!("     {sign} {}", visible(&parsed_words(parsed))), COLUMNS));
+        for (sign, words) in ['-', '+'].into_iter().zip(differing_words(change)) {
+            lines.push(fitted(&format!("     {sign} {}", visible(&words)), COLUMNS));
         }
     }
     lines
+}
+
+/// How many characters are left before the first one in which two messages differ.
+const BEFORE: usize = 24;
+
+/// What each makes of the text: the fields that differ, or all beside an error, from a little before the first difference
+/// on.
+fn differing_words(change: &ParseChange) -> [String; 2] {
+    let [old, new] = change.parsed.each_ref().map(|parsed| match parsed {
+        Parsed::Message(message) => {
+            let is_shown = |key: &str| change.fields.iter().any(|field| field == key || field == "error");
+            let fields = message.iter().filter(|(key, _)| is_shown(key));
+            Value::Object(fields.map(|(key, value)| (key.to_owned(), value.clone())).collect()).to_string()
+        }
+        Parsed::Error(_) => parsed_words(parsed),
+    });
+    let shared = old.chars().zip(new.chars()).take_while(|(one, other)| one == other).count();
+    let skipped = shared.saturating_sub(BEFORE);
+    let from = |text: &str| match skipped {
+        0 => text.to_owned(),
+        _ => format!("…{}", text.chars().skip(skipped).collect::<String>()),
+    };
+    [from(&old), from(&new)]
 }
 
 #[cfg(test)]

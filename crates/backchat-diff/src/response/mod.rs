@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::side::Chat;
 use crate::templates::{Options, Verdict};
 use backchat_chat::{Budget, examine};
+use backchat_core::distinct;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::{self, Mode, Parser};
 use backchat_parser::template::Template;
@@ -38,8 +39,10 @@ pub struct ParseChange {
     pub text: String,
     /// The prompt before it.
     pub prefix: String,
-    /// Whether a turn of the chat template is the text, or begins with it.
+    /// Whether the chat template writes a text that shows it, or the beginning of one.
     pub is_written: bool,
+    /// How many turns of the chat template show it.
+    pub turns: usize,
     /// What each makes of it.
     pub parsed: [Parsed; 2],
 }
@@ -54,6 +57,10 @@ pub struct ResponseDiff {
     pub is_proved: bool,
     /// How many texts both parsed.
     pub texts: usize,
+    /// How many of them are turns of the chat template.
+    pub turns: usize,
+    /// The fields of either that no text filled, so that nothing is known of them.
+    pub unfilled: Vec<String>,
     /// The differences, those that a model may write first.
     pub changes: Vec<ParseChange>,
     /// Advice that the linter gives of one and not of the other, as the caller found it.
@@ -69,13 +76,19 @@ pub fn response_templates(old: &Template, new: &Template, chat: Option<&Chat>, o
         let texts =
             if is_proved { Vec::new() } else { texts::texts([old, new], &turns, &texts::prompts(chat, options)) };
         let mut count = 0;
+        let fields = [old, new].into_iter().flat_map(Template::fields);
+        let mut unfilled = distinct(fields.map(|field| field.name.clone()));
         let mut found: BTreeMap<Vec<String>, Vec<Text>> = BTreeMap::new();
         for text in texts {
             if !backchat_chat::charge((text.prefix.len() + text.text.len()) / BYTES_PER_STEP + 1) {
                 break;
             }
             count += 1;
-            let fields = differing(&parsed([old, new], &text));
+            let parsed = parsed([old, new], &text);
+            for message in parsed.iter().filter_map(Parsed::message) {
+                unfilled.retain(|field| !message.contains_key(field));
+            }
+            let fields = differing(&parsed);
             if !fields.is_empty() {
                 found.entry(fields).or_default().push(text);
             }
@@ -83,11 +96,21 @@ pub fn response_templates(old: &Template, new: &Template, chat: Option<&Chat>, o
         let mut changes: Vec<ParseChange> =
             found.into_iter().filter_map(|(fields, texts)| smallest([old, new], fields, texts, &turns)).collect();
         changes.sort_by_key(|change| (!change.is_written, change.text.chars().count(), change.fields.clone()));
-        (count, changes)
+        (turns.len(), count, unfilled, changes)
     };
-    let (texts, changes) = examine(Budget::times(options.seconds), compared);
-    let verdict = if changes.is_empty() { Verdict::Same } else { Verdict::Differs };
-    ResponseDiff { verdict, is_proved, texts, changes, lint: Default::default() }
+    let (turns, texts, unfilled, changes) = examine(Budget::times(options.seconds), compared);
+    let verdict = match (changes.is_empty(), is_proved || unfilled.is_empty()) {
+        (true, true) => Verdict::Same,
+        (true, false) => Verdict::Undecided,
+        (false, _) => Verdict::Differs,
+    };
+    ResponseDiff { verdict, is_proved, texts, turns, unfilled, changes, lint: Default::default() }
+}
+
+impl Parsed {
+    fn message(&self) -> Option<&Object> {
+        if let Self::Message(message) = self { Some(message) } else { None }
+    }
 }
 
 /// A delimiter that is one literal is that literal, however it is written.
@@ -158,6 +181,7 @@ fn smallest(
     mut texts: Vec<Text>,
     turns: &[Text],
 ) -> Option<ParseChange> {
+    let is_written = turns.is_empty() || texts.iter().any(|text| text.is_turn);
     texts.sort_by_cached_key(|text| (text.text.chars().count(), text.text.clone()));
     let mut chosen: Vec<Text> = texts.iter().take(MOST_REDUCED).cloned().collect();
     chosen.extend(texts.iter().filter(|text| text.is_turn).take(MOST_REDUCED).cloned());
@@ -172,7 +196,7 @@ fn smallest(
         reduced.filter(|text| known.insert((text.prefix.clone(), text.text.clone()))).collect();
     reduced.sort_by_cached_key(|text| (text.text.chars().count(), text.text.clone()));
     let text = reduced.into_iter().next()?;
-    let is_written = turns.is_empty() || turns.iter().any(|turn| turn.text.contains(text.text.trim_end()));
+    let turns = turns.iter().filter(|turn| differs(turn)).count();
     let parsed = parsed(templates, &text);
-    Some(ParseChange { fields, text: text.text, prefix: text.prefix, is_written, parsed })
+    Some(ParseChange { fields, text: text.text, prefix: text.prefix, is_written, turns, parsed })
 }

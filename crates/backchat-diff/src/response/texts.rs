@@ -7,8 +7,9 @@ use crate::side::{Chat, Outcome, Ready, Side};
 use crate::templates::Options;
 use backchat_chat::switches;
 use backchat_core::json::{Object, Value};
+use backchat_core::{distinct, push_new};
 use backchat_parser::pattern::Pattern;
-use backchat_parser::template::{Delimiter, Template};
+use backchat_parser::template::{Delimiter, Field, Placeholder, Shape, Template};
 
 /// How many examples of one pattern are used, and how many marks are combined in pairs and in threes.
 const MOST_EXAMPLES: usize = 6;
@@ -96,7 +97,7 @@ pub(super) fn prompts(chat: Option<&Chat>, options: &Options) -> Vec<String> {
         let Outcome::Text { text, .. } = side.render(&ready) else { continue };
         // Only the end of a prompt matters to what is read after it.
         let tail: String = text.chars().rev().take(40).collect();
-        if backchat_core::push_new(&mut ends, tail) {
+        if push_new(&mut ends, tail) {
             found.push(text);
         }
     }
@@ -123,7 +124,7 @@ fn turn(side: &Side, whole: &Conversation, clock: &str) -> Option<Text> {
 /// The texts, each once: turns, cut and changed, and marks in every order.
 pub(super) fn texts(templates: [&Template; 2], turns: &[Text], prompts: &[String]) -> Vec<Text> {
     let marks = marks(templates);
-    let mut made = Made { known: HashSet::new(), texts: Vec::new() };
+    let mut made = Made { fillers: fillers(templates), known: HashSet::new(), texts: Vec::new() };
     for turn in turns {
         made.push(&turn.prefix, turn.text.clone(), true);
         made.push(&turn.prefix, format!("{}\n", turn.text), false);
@@ -140,8 +141,8 @@ pub(super) fn texts(templates: [&Template; 2], turns: &[Text], prompts: &[String
         ends.push("");
     }
     for (at, prefix) in ends.iter().enumerate() {
-        for filler in FILLERS {
-            made.push(prefix, filler.to_owned(), false);
+        for filler in made.fillers.clone() {
+            made.push(prefix, filler, false);
         }
         made.alone(prefix, &marks);
         // The other prompts differ from the first in how they end.
@@ -156,6 +157,7 @@ pub(super) fn texts(templates: [&Template; 2], turns: &[Text], prompts: &[String
 }
 
 struct Made {
+    fillers: Vec<String>,
     known: HashSet<(String, String)>,
     texts: Vec<Text>,
 }
@@ -193,7 +195,7 @@ impl Made {
     /// Marks alone, with and without something beside them.
     fn alone(&mut self, prefix: &str, marks: &[String]) {
         for one in marks {
-            for filler in FILLERS {
+            for filler in &self.fillers.clone() {
                 self.push(prefix, format!("{one}{filler}"), false);
                 self.push(prefix, format!("{filler}{one}"), false);
                 self.push(prefix, format!("{filler}{one}{filler}"), false);
@@ -205,7 +207,7 @@ impl Made {
     fn combined(&mut self, prefix: &str, marks: &[String]) {
         for one in marks.iter().take(MOST_MARKS) {
             for other in marks.iter().take(MOST_MARKS) {
-                for filler in FILLERS {
+                for filler in &self.fillers.clone() {
                     self.push(prefix, format!("{one}{filler}{other}"), false);
                     self.push(prefix, format!("{one}{filler}{other}\n"), false);
                     self.push(prefix, format!("f{one}{filler}{other}T"), false);
@@ -224,12 +226,64 @@ impl Made {
     }
 }
 
+/// What is put between marks: values that the shapes of the two templates take, besides the usual ones.
+fn fillers(templates: [&Template; 2]) -> Vec<String> {
+    let mut found: Vec<String> = FILLERS.map(str::to_owned).to_vec();
+    let fields = || templates.into_iter().flat_map(Template::fields).filter(|field| field.transform.is_some());
+    for name in distinct(fields().map(|field| field.name.as_str())) {
+        let same: Vec<&Field> = fields().filter(|field| field.name == name).collect();
+        // The value of each, and one with the keys of both.
+        let sets = same.iter().map(|field| vec![*field]).chain([same.clone()]);
+        for set in sets {
+            let mut value = Object::new();
+            for transform in set.iter().filter_map(|field| field.transform.as_ref()) {
+                for (key, hole) in holes(&transform.shape, "") {
+                    let rest = if transform.each { std::slice::from_ref(&hole.name) } else { &[] };
+                    let path = rest.iter().chain(&hole.keys).map(String::as_str);
+                    put(&mut value, path, key);
+                }
+            }
+            let is_list = set.iter().any(|field| field.transform.as_ref().is_some_and(|transform| transform.each));
+            let value = Value::Object(value);
+            let value = if is_list { Value::List(vec![value]) } else { value };
+            push_new(&mut found, value.to_string());
+        }
+    }
+    found
+}
+
+/// The placeholders of a shape, each with the key that it fills.
+fn holes<'s>(shape: &'s Shape, key: &'s str) -> Vec<(&'s str, &'s Placeholder)> {
+    match shape {
+        Shape::Placeholder(hole) => vec![(key, hole)],
+        Shape::List(items) => items.iter().flat_map(|item| holes(item, key)).collect(),
+        Shape::Object(entries) => entries.iter().flat_map(|(key, shape)| holes(shape, key)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Puts a value for a key of the message at a path.
+fn put<'p>(value: &mut Object, mut path: impl Iterator<Item = &'p str>, key: &str) {
+    let Some(first) = path.next() else { return };
+    let mut rest = path.peekable();
+    if rest.peek().is_none() {
+        let filled = if key == "arguments" { Value::from([("a", 1.into())]) } else { "f".into() };
+        if !value.contains_key(first) {
+            value.insert(first, filled);
+        }
+        return;
+    }
+    let mut inner = value.get(first).and_then(Value::as_object).cloned().unwrap_or_default();
+    put(&mut inner, &mut rest as &mut dyn Iterator<Item = &str>, key);
+    value.insert(first, Value::Object(inner));
+}
+
 /// The marks of both templates: literals, and examples of patterns.
 fn marks(templates: [&Template; 2]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut add = |texts: Vec<String>| {
         for text in texts.into_iter().filter(|text| !text.is_empty()).take(MOST_EXAMPLES) {
-            backchat_core::push_new(&mut found, text);
+            push_new(&mut found, text);
         }
     };
     for template in templates {
