@@ -50,6 +50,47 @@ pub const A_ROLE: &str = "a role";
 /// Jinja's `loop`, in words.
 pub const A_LOOP: &str = "a loop";
 
+/// A method that is called, in words.
+pub const A_METHOD: &str = "a method";
+
+/// The methods of Python's texts, lists and dicts that templates call.
+const METHODS: [&str; 34] = [
+    "append",
+    "capitalize",
+    "count",
+    "endswith",
+    "extend",
+    "find",
+    "format",
+    "get",
+    "index",
+    "insert",
+    "isalpha",
+    "isdigit",
+    "isspace",
+    "items",
+    "join",
+    "keys",
+    "lower",
+    "lstrip",
+    "partition",
+    "pop",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rfind",
+    "rpartition",
+    "rsplit",
+    "rstrip",
+    "split",
+    "splitlines",
+    "startswith",
+    "strip",
+    "title",
+    "update",
+    "upper",
+];
+
 /// The names that a normalized source probably misspells, in its order; none if it does not parse.
 pub fn misspelt(source: &str) -> Vec<Misspelt> {
     let Ok(body) = syntax::parse(source) else { return Vec::new() };
@@ -489,6 +530,7 @@ impl<'s> Walk<'s> {
             // A method is not a key.
             ExprKind::Attribute(of, method) => {
                 let span = of.span.start..callee.span.end;
+                self.method(method, &span);
                 let of = self.expression(of);
                 match (*method, arguments.first().map(|argument| &argument.value().kind)) {
                     ("get", Some(ExprKind::Literal(Literal::Str(key)))) => self.look_up(of, key, &span),
@@ -497,6 +539,7 @@ impl<'s> Walk<'s> {
                 }
             }
             ExprKind::Name(name) => {
+                self.name(name, &callee.span);
                 self.pass(name, arguments, &values);
                 Shapes::OTHER
             }
@@ -504,6 +547,15 @@ impl<'s> Walk<'s> {
                 self.expression(callee);
                 Shapes::OTHER
             }
+        }
+    }
+
+    fn method(&mut self, name: &str, span: &Range<usize>) {
+        let mut meant = METHODS.into_iter().filter(|method| typo(name, method).is_some());
+        let (first, second) = (meant.next(), meant.next());
+        if let (Some(meant), None, false) = (first, second, METHODS.contains(&name)) {
+            let (name, meant) = (name.to_owned(), meant.to_owned());
+            self.found.push(Misspelt { name, meant, of: Some(A_METHOD), span: span.clone() });
         }
     }
 
@@ -579,6 +631,9 @@ mod tests {
             ("{% set ms = messages[1:] %}{{ ms[0].contnet }}".to_owned(), "contnet -> content of a message"),
             ("{{ (messages | last).contnet }}".to_owned(), "contnet -> content of a message"),
             ("{{ messages | selectattr('rolle', 'equalto', 'user') | list }}".to_owned(), "rolle -> role of a message"),
+            // What raises where it is called.
+            ("{{ messages[0].content.stirp() }}".to_owned(), "stirp -> strip of a method"),
+            ("{% macro write_call(c) %}{% endmacro %}{{ write_cal(1) }}".to_owned(), "write_cal -> write_call of the context"),
             // The template itself binds the name that was meant.
             ("{% set system_text = '' %}{{ sytem_text }}".to_owned(), "sytem_text -> system_text of the context"),
             (
@@ -610,6 +665,7 @@ mod tests {
             "{% for m in history %}{{ m.contnet }}{% endfor %}",
             "{% for m in messages %}{% set x = f(m) %}{{ x.contnet }}{% endfor %}",
             "{% for m in messages %}{% for k, v in m.tool_calls[0].function.arguments.items() %}{{ v.nmae }}{% endfor %}{% endfor %}",
+            "{{ x.trim() }}{{ x.strips() }}{{ x.render() }}{{ x.strip().split() }}",
             // A plural, a word of another length, a scheme of names.
             "{% set tool_text = '' %}{% set text = '' %}{{ tool_texts }}{{ texting }}",
             "{% set part_one = '' %}{% set part_ona = '' %}{{ part_onb }}",

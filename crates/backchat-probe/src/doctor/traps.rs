@@ -1,7 +1,7 @@
 //! Common traps, as findings with an id.
 
 use super::Report;
-use backchat_chat::{A_LOOP, A_ROLE, misspelt, misspelt_markers};
+use backchat_chat::{A_LOOP, A_METHOD, A_ROLE, misspelt, misspelt_markers};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity};
 use backchat_core::json::Value;
 
@@ -30,6 +30,9 @@ pub fn misspelt_names(source: &str) -> Vec<Diagnostic> {
                 format!("line {line} compares a role with `{name}`; did you mean `{meant}`?"),
                 "your own messages give",
             ),
+            Some(A_METHOD) => {
+                (format!("line {line} calls the method `{name}`; did you mean `{meant}`?"), "your own objects have")
+            }
             Some(of) => {
                 (format!("line {line} reads `{name}` of {of}; did you mean `{meant}`?"), "your own messages give")
             }
