@@ -554,7 +554,7 @@ fn outputs_are_recognized_and_say_what_to_do() {
         folder_of(&[("outs.jsonl", rows), ("out.txt", "<think>Hm.</think>Hi"), ("c.json", "{% for m in x %}")]);
     for (file, what, help) in [
         ("outs.jsonl", "this is a JSON Lines file, not a response template", "--samples"),
-        ("out.txt", "this is text, such as the output of a model, not a response template", "by hand"),
+        ("out.txt", "this is text, such as the output of a model, not a response template", "You only have outputs"),
         ("c.json", "this is a chat template, not a response template", "backchat derive c.json"),
     ] {
         let (code, out, err) = run(folder.path(), &[file], None);

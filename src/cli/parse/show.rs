@@ -6,9 +6,9 @@ use super::answer::Recording;
 use super::row_error::RowError;
 use backchat_core::diagnostic::{self, Diagnostic, Place, escape};
 use backchat_core::json::{self, Object, Value};
-use backchat_parser::parser::{Event, Mode, ProblemKind, Span};
+use backchat_parser::parser::{Event, Mode, Problem, ProblemKind, Span};
 use backchat_parser::template::Template;
-use backchat_workbench::audit::{NEAR_MARKER, UNKNOWN_MARKER};
+use backchat_workbench::audit::{NEAR_MARKER, UNKNOWN_MARKER, wrong_closer};
 use backchat_workbench::replay::{UnreadMarker, why_unclosed};
 
 const RESET: &str = "\x1b[0m";
@@ -124,13 +124,39 @@ pub(super) fn shortened(json: &str) -> String {
 /// The findings about malformed regions. `text` is the output, from the file of that name.
 pub fn malformed(recording: &Recording, text: &str, file: &str) -> impl Iterator<Item = Diagnostic> {
     recording.events().filter_map(move |event| match event {
-        Event::Malformed { field, text: raw, reason, body, .. } => Some(
-            Diagnostic::warning("malformed-region", format!("a region of `{field}` could not be parsed: {reason}"))
-                .at(place(body, recording.prefix_length, text).in_file(file))
-                .help(format!("its text, {}, is not in the message", excerpt(raw))),
-        ),
+        Event::Malformed { field, text: raw, reason, body, .. } => {
+            let problem = recording.events().find_map(|event| match event {
+                Event::Problem(problem) if problem.kind == ProblemKind::Malformed => {
+                    (problem.span.start <= body.end && body.start <= problem.span.end).then_some(problem)
+                }
+                _ => None,
+            });
+            let remedy = problem
+                .as_ref()
+                .and_then(|problem| remedy(problem))
+                .map(|remedy| format!("; {remedy}"))
+                .unwrap_or_default();
+            let message = format!("a region of `{field}` could not be parsed: {reason}");
+            Some(
+                Diagnostic::warning("malformed-region", message)
+                    .at(place(body, recording.prefix_length, text).in_file(file))
+                    .help(format!("its text, {}, is not in the message{remedy}", excerpt(raw))),
+            )
+        }
         _ => None,
     })
+}
+
+/// What reads a malformed region: recovery policies, or another closer in the template.
+fn remedy(problem: &Problem) -> Option<String> {
+    if let Some(marker) = wrong_closer(problem) {
+        let (marker, field) = (escape(&marker), problem.field.as_deref().unwrap_or_default());
+        return Some(format!(
+            "if the model means a closer by `{marker}`, add it to `close` of `{field}` in the template"
+        ));
+    }
+    let policies = problem.policies.iter().map(|policy| policy.as_str()).collect::<Vec<_>>().join(",");
+    (!policies.is_empty() && !problem.is_recovered).then(|| format!("`--recover {policies}` reads it"))
 }
 
 /// The findings about regions without a closer.

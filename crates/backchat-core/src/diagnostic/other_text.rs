@@ -5,8 +5,8 @@ use crate::json::{self, Value};
 /// What to do with outputs alone: they do not show where a turn begins and ends.
 pub const OUTPUTS_ALONE: &str = "outputs are read with the template of their model. Its chat template is its chat_template.jinja, the key \
      `chat_template` of its tokenizer_config.json, or in its .gguf file: `backchat derive SOURCE --samples FILE` makes a \
-     response template. If the model has none, write one by hand: `backchat schema` describes the format, `backchat replay \
-     TEMPLATE OUTPUT` shows how it reads an output, and `backchat audit TEMPLATE FILE` how it reads all";
+     response template. If the model has none, write a chat template that prints the markers of the outputs \
+     (docs/troubleshooting.md, \"You only have outputs\"), and pass it as SOURCE";
 
 /// Whether a text is an HTML page, as a download may be.
 pub fn is_page(text: &str) -> bool {

@@ -107,7 +107,7 @@ fn word(marker: &str) -> String {
 }
 
 /// The marker at which the value of a malformed region ends, although it does not close the region.
-fn wrong_closer(problem: &Problem) -> Option<String> {
+pub fn wrong_closer(problem: &Problem) -> Option<String> {
     let (_, rest) = problem.reason.as_ref()?.split_once("after the end of the value, at ")?;
     let marker = markers(rest).next().filter(|_| problem.policies.is_empty())?;
     // It comes first: another one may be anywhere in the text after the value.
@@ -125,7 +125,11 @@ impl OutputCause {
     fn explain(&self) -> String {
         let field = self.field.as_ref().map_or_else(|| "the output".to_owned(), |field| format!("`{field}`"));
         if let Some(marker) = &self.followed_by {
-            return format!("the value of {field} ends at `{}`, which does not close it", escape(marker));
+            let marker = escape(marker);
+            return format!(
+                "the value of {field} ends at `{marker}`, which does not close it: if the model means a closer, add it to \
+                 `close` in the template"
+            );
         }
         match self.kind {
             ProblemKind::Malformed if self.is_cut => format!("the output ends inside {field}, before its value does"),

@@ -81,7 +81,12 @@ impl FromStr for Gate {
 
 fn kind(name: &str) -> Result<ProblemKind, String> {
     let known = || ProblemKind::ALL.iter().filter(|kind| **kind != ProblemKind::More);
+    let is_cause = |kind: &&ProblemKind| name.strip_prefix(kind.as_str()).is_some_and(|rest| rest.starts_with('-'));
     known().find(|kind| kind.as_str() == name).copied().ok_or_else(|| {
+        if let Some(kind) = known().find(is_cause) {
+            let name = name.escape_debug();
+            return format!("`{name}` is a cause, and a limit is for a kind of problem: {}=N", kind.as_str());
+        }
         let names: Vec<&str> = known().map(|kind| kind.as_str()).collect();
         format!(
             "there is no problem `{}`; the problems are any, {}, {NEAR_MARKER}, {UNKNOWN_MARKER}",
@@ -110,6 +115,10 @@ mod tests {
             ("malformed", "expected KIND=N"),
             ("more=1", "there is no problem `more`"),
             ("malforme=1", "the problems are any, malformed, "),
+            (
+                "unclosed-thinking-cut=1%",
+                "`unclosed-thinking-cut` is a cause, and a limit is for a kind of problem: unclosed=N",
+            ),
             ("any=-1", "the limit is"),
             ("any=101%", "the limit is"),
             ("any=NaN%", "the limit is"),

@@ -4,6 +4,6 @@ mod cause;
 mod gate;
 mod tally;
 
-pub use cause::{Cause, NEAR_MARKER, OutputCause, UNKNOWN_MARKER, is_gone};
+pub use cause::{Cause, NEAR_MARKER, OutputCause, UNKNOWN_MARKER, is_gone, wrong_closer};
 pub use gate::{Counts, Gate, Limit};
 pub use tally::{Counted, Example, Output, Tally};

@@ -60,7 +60,8 @@ impl<'s> OpenBlocks<'s> {
             None => missing,
             // Otherwise it would have taken the tag.
             Some((inner, _)) if !closes && owners.contains(&inner.text) => {
-                format!("{} already has its 'else'", self.named(inner))
+                let outer = "if this belongs to a block around it, add";
+                format!("{} already has its 'else'; {outer} '{{% end{} %}}' before it", self.named(inner), inner.text)
             }
             Some((inner, outer)) if outer.iter().any(|outer| owners.contains(&outer.text)) => {
                 format!("{} is still open; add '{{% end{} %}}' before it", self.named(inner), inner.text)

@@ -343,7 +343,7 @@ fn got(part: Part, message: &Object) -> String {
             Part::Id => call.get("id"),
             _ => function_of(call).get("arguments"),
         };
-        part.map_or_else(String::new, ToString::to_string)
+        part.map_or_else(|| "nothing".to_owned(), ToString::to_string)
     });
     parts.collect::<Vec<_>>().join(", ")
 }
