@@ -7,7 +7,7 @@ use super::derive::exit_code;
 use super::hunt::{self, HuntOptions};
 use super::report::Page;
 use super::{Failure, Global, input, template_file};
-use backchat_core::diagnostic::escape;
+use backchat_core::diagnostic::{counted, escape};
 use backchat_core::json::Value;
 use backchat_derive::derive::{self, Fate, Hunted, Options, Proven, Status};
 use backchat_parser::template::source::{self, Opened};
@@ -92,7 +92,13 @@ impl Prove {
             .samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default());
         let examine = || Examined::new(opened, &source.template, &options);
         let mut examined = self.budget.examine(examine);
-        let repair = || examined.repair(&source.template, &options, global);
+        // A repair for turns with a variable must not cost those without.
+        let mut variables = self.selected.given.variables(&source);
+        variables.retain(|name, _| name.ends_with("_token"));
+        let is_set = self.selected.given.set.iter().any(|(name, _)| !variables.contains_key(name));
+        let plain = is_set.then(|| options.clone().variables(variables));
+        let given = (source.template.as_str(), self.chat_template.as_str());
+        let repair = || examined.repair(given, (&options, plain.as_ref()), global);
         let applied = if self.fix { self.budget.examine(repair)? } else { None };
         if let Some(hunt) = self.hunt.asked().filter(|_| examined.proven.verdict.holds()) {
             let options = options.clone().budget(self.budget.work());
@@ -151,8 +157,29 @@ impl Examined {
     }
 
     /// Writes the repairs into the template's file, and examines it again; returns them.
-    fn repair(&mut self, chat_template: &str, options: &Options, global: &Global) -> Result<Option<Plan>, Failure> {
+    fn repair(
+        &mut self,
+        (chat_template, file): (&str, &str),
+        (options, plain): (&Options, Option<&Options>),
+        global: &Global,
+    ) -> Result<Option<Plan>, Failure> {
         let Some(plan) = self.plan.take() else { return Ok(None) };
+        let repaired = source::from_text(self.opened.file.clone(), plan.text.clone())?;
+        let failed = |opened: &Opened| {
+            let proven = plain.map(|plain| derive::prove(chat_template, &opened.loaded.template, plain));
+            proven.map_or(0, |proven| proven.verdict.failed())
+        };
+        if let Some(lost) = failed(&repaired).checked_sub(failed(&self.opened)).filter(|lost| *lost > 0) {
+            let conversations = counted(lost, "conversation");
+            tell!(
+                global,
+                "note: not written: without `--set`, {conversations} would no longer be read; `backchat derive {}` finds a \
+                 template for both, if there is one",
+                escape(file)
+            );
+            self.plan = Some(plan);
+            return Ok(None);
+        }
         let messages: Vec<String> = plan.steps.iter().map(|step| step.repair.describe()).collect();
         template_file::write(&self.opened.file, &plan.before, &plan.text, &messages.join("; "), global)?;
         let opened = source::from_text(self.opened.file.clone(), plan.text.clone())?;

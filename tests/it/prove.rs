@@ -274,6 +274,29 @@ fn a_repair_is_written_into_the_file_and_shown_as_a_diff() {
 }
 
 #[test]
+fn a_repair_for_one_setting_is_not_written_if_it_costs_the_others() {
+    let folder = empty_folder("prove-fix-setting");
+    let long = "{{ '[long]' if style == 'long' else '[think]' }}{{ m.reasoning_content }}{{ '[/long]' if style == 'long' else '[/think]' }}";
+    let chat = CHAT.replace("[think]{{ m.reasoning_content }}[/think]", long);
+    assert_ne!(chat, CHAT);
+    fs::write(folder.join("chat.jinja"), chat).unwrap();
+    let file = folder.join("t.json");
+    let right = template(&[]).to_value().to_string();
+    fs::write(&file, &right).unwrap();
+    let paths = [file, folder.join("chat.jinja")].map(|path| path.to_str().unwrap().to_owned());
+    let run = |more: &[&str]| {
+        let output = backchat(&[&["prove", &paths[0], "--chat-template", &paths[1]], more].concat());
+        (output.status.code(), text(&output.stdout).to_owned(), text(&output.stderr).to_owned())
+    };
+    let (code, out, err) = run(&["--set", "style=long", "--fix"]);
+    assert!(code == Some(1) && err.contains("note: not written: without `--set`, "), "{out}{err}");
+    assert_eq!(fs::read_to_string(&paths[0]).unwrap(), right);
+    // The setting that is not read is named with the option that shows it.
+    let (code, out, err) = run(&[]);
+    assert!(code == Some(0) && out.contains("`--set 'style=\"long\"'` shows them"), "{out}{err}");
+}
+
+#[test]
 fn a_template_that_is_piped_in_is_not_fixed() {
     let output = backchat(&["prove", "-", "--chat-template", "chat.jinja", "--fix"]);
     assert_eq!(output.status.code(), Some(2));

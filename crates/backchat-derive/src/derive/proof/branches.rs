@@ -429,7 +429,7 @@ impl Proof<'_> {
             if self.has_own_prompt(case) {
                 verdict.unread_setting.get_or_insert_with(|| words.clone());
             }
-            let message = format!("with {words}, the template writes a turn that the draft does not read");
+            let message = unread_words(&case.setting, &words, "");
             verdict.lose(Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) });
         }
     }
@@ -477,6 +477,13 @@ fn setting_words(setting: &Setting) -> String {
     words.join(" and ")
 }
 
+/// What a draft does not read, with the option that proves it.
+fn unread_words(setting: &Setting, words: &str, place: &str) -> String {
+    let options: Vec<String> = setting.iter().map(|(name, value)| format!("--set '{name}={value}'")).collect();
+    let shown = if options.is_empty() { String::new() } else { format!("; `{}` shows them", options.join(" ")) };
+    format!("with {words}, the template writes turns that the draft does not read{place}{shown}")
+}
+
 impl Branch {
     fn contains_one_of(&self, marks: &[String]) -> bool {
         let said = &self.case.said;
@@ -493,8 +500,8 @@ impl Branch {
 
     /// The loss of a template that misreads it.
     pub fn loss(&self, part: Part, text: &str) -> Loss {
-        let Self { words, line, .. } = self;
-        let message = format!("with {words}, the template writes a turn that the draft does not read (line {line})");
+        let Self { case, words, line, .. } = self;
+        let message = unread_words(&case.setting, words, &format!(" (line {line})"));
         Loss { is_assumed: true, ..Loss::new(part, message, text) }
     }
 }
