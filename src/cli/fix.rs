@@ -14,7 +14,7 @@ use backchat_core::json::Object;
 use backchat_derive::derive;
 use backchat_probe::chats::{self, Patched};
 use backchat_probe::diff::unified;
-use backchat_probe::doctor::{Options, Problem};
+use backchat_probe::doctor::{Options, Problem, traps};
 use backchat_probe::mending::{self, Repair};
 use backchat_probe::probe::missing_tokens;
 use backchat_workbench::answers;
@@ -71,11 +71,20 @@ enum Format {
     Github,
 }
 
+/// Names what is probably misspelt: renders that keep their bytes keep their typos, too.
+fn note_typos(compiled: &ChatTemplate, global: &Global) {
+    let source = compiled.source();
+    for found in traps::misspelt_names(source).into_iter().chain(traps::misspelt_marks(source)) {
+        tell!(global, "note: not repaired: {}", escape(&found.message));
+    }
+}
+
 impl Fix {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         let source = self.selected.open(&self.source)?;
         let compiled = answers::compile(&source)?;
         self.note_stand_ins(&source, &compiled, global);
+        note_typos(&compiled, global);
         let repairs = !self.generation || !self.problems.is_empty();
         let repair = repairs.then(|| self.repair(&source, &compiled, global));
         if self.list {

@@ -175,3 +175,10 @@ fn a_repair_is_a_review_with_suggestions() {
     assert_eq!((comment.get("start_line"), comment.get("line")), (Some(&2.into()), Some(&4.into())));
     assert_eq!(comment.get("body"), Some(&"```suggestion\n```".into()));
 }
+
+#[test]
+fn what_is_probably_misspelt_is_named_because_a_repair_keeps_it() {
+    let folder = folder_of(&[("t.jinja", &TEMPLATE.replace("loop.first", "loop.frist"))]);
+    let (_, _, err) = outcome_in(folder.path(), &["fix", "t.jinja", "--list"]);
+    assert!(err.contains("note: not repaired: line 2 reads `frist` of a loop; did you mean `first`?"), "{err}");
+}
