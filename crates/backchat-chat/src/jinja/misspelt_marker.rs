@@ -46,6 +46,7 @@ pub fn misspelt_markers(source: &str) -> Vec<MisspeltMarker> {
             }
         }
     }
+    lacking_bar(source, &names, &mut found);
     found.sort_by_key(|found| (found.span.start, found.span.end));
     found.dedup_by(|next, found| next.span == found.span);
     found.truncate(MOST);
@@ -121,6 +122,46 @@ fn suspect(source: &str, edit: Edit, one: &Named<'_>, other: &Named<'_>, found: 
             span: marker.span.clone(),
             other: same_side.unwrap_or(first).span.clone(),
         });
+    }
+}
+
+/// Markers that lack one of the bars that the same name has elsewhere, such as `<|im_end>` beside `<|im_end|>`. With the
+/// other bar missing too, the two are a pair.
+fn lacking_bar(source: &str, names: &[Named<'_>], found: &mut Vec<MisspeltMarker>) {
+    let is_bar = |c: char| matches!(c, '|' | '｜');
+    let whole = names.iter().filter(|named| named.form.bracket == '<' && named.form.has_bars);
+    let literals = nodes(source).into_iter().filter(|node| matches!(node.kind, NodeKind::Text | NodeKind::Str(_)));
+    let literals: Vec<Range<usize>> = literals.map(|node| node.span).collect();
+    for named in whole {
+        let Some(first) = named.markers.iter().find(|marker| marker.is_whole) else { continue };
+        let mut halves: [Vec<Range<usize>>; 2] = Default::default();
+        for literal in &literals {
+            let Some((start, literal)) = source.get(literal.clone()).map(|text| (literal.start, text)) else {
+                continue;
+            };
+            for (at, name) in literal.match_indices(named.name) {
+                let (before, after) = (literal.get(..at).unwrap_or(""), literal.get(at + name.len()..).unwrap_or(""));
+                let (opened, closed) = (before.strip_suffix(is_bar), after.strip_prefix(is_bar));
+                let (is_left, is_right) = (opened.is_some(), closed.is_some());
+                let (opened, closed) = (opened.unwrap_or(before), closed.unwrap_or(after));
+                if is_left != is_right && opened.ends_with('<') && closed.starts_with('>') {
+                    let span = start + opened.len() - 1..start + literal.len() - closed.len() + 1;
+                    if let Some(half) = halves.get_mut(usize::from(is_right)) {
+                        half.push(span);
+                    }
+                }
+            }
+        }
+        if halves.iter().all(|half| !half.is_empty()) {
+            continue;
+        }
+        for span in halves.into_iter().flatten() {
+            let (Some(written), Some(meant)) = (source.get(span.clone()), source.get(first.span.clone())) else {
+                continue;
+            };
+            let (written, meant) = (written.to_owned(), meant.to_owned());
+            found.push(MisspeltMarker { written, meant, is_either: false, span, other: first.span.clone() });
+        }
     }
 }
 
@@ -212,6 +253,10 @@ mod tests {
                 "<function={{ f }}><paramter={{ a }}>1</parameter><parameter={{ b }}>2</parameter></function>",
                 "<paramter= for <parameter= as in <parameter=",
             ),
+            (
+                "<|im_start|>{{ a }}<|im_end>{{ '<|im_start|>' ~ b }}<|im_end|>",
+                "<|im_end> for <|im_end|> as in <|im_end|>",
+            ),
             // Nothing says which of the two is right.
             ("<thnik>{{ a }}</think>", "</think> or </thnik> as in <thnik>"),
             ("<|im_edn|>{{ a }}<|im_end|>", "<|im_end|> or <|im_edn|> as in <|im_edn|>"),
@@ -226,6 +271,8 @@ mod tests {
             "<tools>{{ a }}</tools><tool>{{ b }}</tool> or <tool>",
             "<tool_calls><tool_call>{{ a }}</tool_call></tool_calls><tool_calls>",
             "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{{ a }}<｜tool▁call▁begin｜>",
+            // A pair of markers, each with one bar.
+            "<|tool_call|>{{ a }}<|tool_call>{{ b }}<tool_call|>",
             "<|image_1|>{{ a }}<|image_2|><|image_2|>",
             "<|eot|>{{ a }}<|eom|><|eot|><|eot_id|><|eom_id|><|eot_id|>",
             "<bos>{{ a }}<eos><eos>",
