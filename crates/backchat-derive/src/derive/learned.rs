@@ -9,6 +9,9 @@ use backchat_core::json::{self, Value};
 use backchat_core::python;
 use backchat_parser::template::Template;
 
+/// The shortest word that is not in a template by chance.
+const WORD: usize = 4;
+
 /// How many turns are learned from.
 const MOST_TURNS: usize = 8;
 
@@ -66,10 +69,15 @@ impl Attempt {
 }
 
 /// A learned template in which no value of a setting stands: numbers become any number. `None` if another value stands in
-/// it, which the conversations chose and the chat template does not.
+/// it, or a word that was said, which the conversations chose and the chat template does not.
 fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<'_>) -> Option<Value> {
     let (before, mut text) = (draft.to_string(), learned.to_string());
     let template = proof.prober.template();
+    let said = turns.iter().flat_map(|case| case.said.content.iter().chain(&case.said.reasoning));
+    let mut words = said.flat_map(|said| said.split(|c: char| !c.is_alphabetic())).filter(|word| word.len() >= WORD);
+    if words.any(|word| text.contains(word) && !before.contains(word) && !spells(template, word)) {
+        return None;
+    }
     for value in turns.iter().flat_map(|case| case.setting.values()) {
         let spelled = value.as_str().map_or_else(|| python::spelling(value), str::to_owned);
         let is_known = spelled.is_empty() || before.contains(&spelled) || spells(template, &spelled);
@@ -189,6 +197,14 @@ mod tests {
         let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", asks));
         assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
         assert!(draft.contains("<ask>"), "{draft}");
+    }
+
+    #[test]
+    fn words_of_the_conversations_are_never_learned() {
+        let content = "{{ m.content }}{% if m.reasoning_content %}{{ m.content }}{% endif %}";
+        let (status, _, draft) = derived(&CHAT.replace("{{ m.content }}", content));
+        assert_eq!(status, Status::Partial, "{draft}");
+        assert!(!["Paris", "look", "km"].iter().any(|word| draft.contains(word)), "{draft}");
     }
 
     #[test]
