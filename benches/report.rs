@@ -51,5 +51,5 @@ fn derivation(bencher: Bencher) {
     let source = include_str!("../chat_templates/qwen3.jinja");
     let options = Options::default();
     let derivation = derive(source, &options);
-    bencher.bench(|| report::derivation("qwen3", source, &derivation, &options, None));
+    bencher.bench(|| report::derivation(("qwen3", source), &derivation, None, &options, None));
 }

@@ -16,6 +16,7 @@ use backchat_core::diagnostic::{Diagnostic, Place, escape};
 use backchat_core::json::{Object, Value};
 use backchat_parser::tokens::Tokens;
 use backchat_probe::chats::{MaskPart, MaskRule, authors};
+use backchat_probe::coverage::{self, Conversation};
 use backchat_workbench::answers::{self, Tokenized};
 
 /// Render conversations with a chat template, byte for byte as transformers does
@@ -26,6 +27,7 @@ use backchat_workbench::answers::{self, Tokenized};
   backchat render chat_template.jinja --messages chat.json --tools tools.json
   backchat render models/mine --messages chat.json --tokenizer models/mine --sanitize-control-tokens
   backchat render chat_template.jinja --jsonl rows.jsonl
+  backchat render chat_template.jinja --jsonl rows.jsonl --coverage
 
 A row is {\"id\", \"template\"?: path, \"context\": {\"messages\", \"tools\", …}, \"now\"?}; the answer
 is {\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. With --origins it also has
@@ -90,6 +92,10 @@ pub struct Render {
     /// Show each piece of the render with the position in the template that printed it
     #[arg(long, conflicts_with_all = ["mask", "show_spans"])]
     origins: bool,
+    /// Show the template instead: how many of the conversations run each line, what it prints, and the sides of its
+    /// conditions that none takes
+    #[arg(long, requires = "source", conflicts_with_all = ["mask", "show_spans", "origins", "tokenizer"])]
+    coverage: bool,
 }
 
 const MASK_RULES: &Names<MaskRule> = &[
@@ -102,6 +108,7 @@ impl Render {
         let inputs = [&self.source, &self.messages, &self.tools, &self.jsonl].map(Option::as_deref);
         input::stdin_once(inputs, "pass one of the inputs as a file")?;
         match &self.jsonl {
+            _ if self.coverage => self.print_coverage(global),
             Some(file) => self.render_rows(file, global),
             None => self.render_messages(global),
         }
@@ -162,6 +169,46 @@ impl Render {
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints the template with what the conversations do with each line.
+    fn print_coverage(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let source = self.open(self.source.as_deref().unwrap_or("-"))?;
+        self.announce(&source, global);
+        let failed = |error: RenderError| failed(vec![error.diagnostic(&source.template, "")], &source);
+        let template = ChatTemplate::compile(&source.template).map_err(failed)?;
+        let contexts = match &self.jsonl {
+            Some(file) => self.contexts(file)?,
+            None => vec![self.context()?],
+        };
+        let conversation = |(at, mut context): (usize, Object)| {
+            add_defaults(&mut context, &source.special_tokens);
+            Conversation { name: (at + 1).to_string(), context }
+        };
+        let conversations: Vec<Conversation> = contexts.into_iter().enumerate().map(conversation).collect();
+        let options = RenderOptions::default().now(self.now.clone());
+        let lines = coverage::lines(&template, &conversations, &options);
+        let summary = coverage::summary(&lines, conversations.len());
+        super::print(&format!("{summary}\n\n{}", coverage::listing(&lines)))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The contexts of the rows of a file.
+    fn contexts(&self, file: &str) -> Result<Vec<Object>, Failure> {
+        let text = input::text(file)?;
+        let rows = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let context = |(at, line): (usize, &str)| {
+            let place = format!("{}:{}", input::name(file), at + 1);
+            let row = input::json_of(&place, line.to_owned())?;
+            let Some(Value::Object(context)) = row.get("context") else {
+                let message = "the row has no `context`, or it is not an object";
+                return Err(Diagnostic::error("wrong-type", message).at(Place::file(&place)).into());
+            };
+            let mut context = context.clone();
+            self.vary(&mut context);
+            Ok(context)
+        };
+        rows.map(context).collect()
     }
 
     /// Prints a render with its masks.

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use backchat::json::{self, Value};
 
-use crate::support::{backchat_in, folder_of, outcome};
+use crate::support::{backchat_in, folder_of, outcome, outcome_in};
 
 const TEMPLATE: &str = "\
 {%- for m in messages -%}
@@ -243,4 +243,39 @@ fn a_closed_pipe_is_not_an_error() {
     let (code, _, said) = outcome(&child.wait_with_output().unwrap());
     writing.join().unwrap();
     assert_eq!((code, said.as_str()), (0, ""));
+}
+
+#[test]
+fn coverage_shows_the_template_with_what_conversations_do_with_each_line() {
+    let rows = "{\"context\": {\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}}\n\n\
+                {\"context\": {\"messages\": [{\"role\": \"tool\", \"content\": \"Yo\"}]}}\n";
+    let template = "{%- for m in messages %}\n{%- if m.role == 'user' %}\n<u>{{ m.content }}\n{%- else %}\n{{- lost }}\n{%- endif %}\n{%- endfor %}";
+    let folder = folder_of(&[
+        ("t.jinja", template),
+        ("rows.jsonl", rows),
+        ("bad.jsonl", "{\"context\": {}}\n{\"context\": 1}\n"),
+    ]);
+    let run =
+        |arguments: &[&str]| outcome_in(folder.path(), &[&["render", "t.jinja", "--coverage"], arguments].concat());
+    let (code, out, err) = run(&["--jsonl", "rows.jsonl"]);
+    insta::assert_snapshot!(format!("{code}\n{out}{err}"), @r"
+    0
+    4 of 4 lines with code run, and 1 of 2 conditions go both ways, in 2 conversations.
+
+       RUNS  LINE
+          2     1  {%- for m in messages %}
+                   `messages` is never empty
+          2     2  {%- if m.role == 'user' %}
+          1     3  <u>{{ m.content }}
+                   prints <u>Hi
+                4  {%- else %}
+          1     5  {{- lost }}
+                6  {%- endif %}
+                7  {%- endfor %}
+    ");
+    // Options of the command line apply to every row.
+    let (_, out, _) = run(&["--jsonl", "rows.jsonl", "--set", "lost=found"]);
+    assert!(out.contains("prints found"), "{out}");
+    let (code, _, err) = run(&["--jsonl", "bad.jsonl"]);
+    assert!(code == 2 && err.contains("--> bad.jsonl:2") && err.contains("no `context`"), "{err}");
 }

@@ -16,7 +16,7 @@ use super::{Failure, Global, input};
 use backchat_chat::source::Source;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, escape_json, shell_word};
 use backchat_core::json::{self, Value};
-use backchat_derive::derive::{self, Derivation, Hunted, Options, Remedy, Status};
+use backchat_derive::derive::{self, Coverage, Derivation, Hunted, Options, Remedy, Status};
 use backchat_derive::targets::Target;
 use backchat_parser::template::Template;
 use backchat_parser::template::source::write_into;
@@ -182,11 +182,15 @@ impl Derive {
         }
         let options = self.options(&source)?;
         self.check_fixtures()?;
-        let derivation = self.derived(&source.template, &options).with_tokens_of(&source);
+        let (derivation, coverage) = self.covered(&source.template, &options);
+        let derivation = derivation.with_tokens_of(&source);
         let hunted = self.hunted(&source, &derivation, &options, global)?;
         let is_refuted = hunted.as_ref().is_some_and(Hunted::refutes);
         let playground = self.page.playground(None)?;
-        let page = || report::derivation(&source.file, &source.template, &derivation, &options, playground.as_ref());
+        let page = || {
+            let chat = (source.file.as_str(), source.template.as_str());
+            report::derivation(chat, &derivation, coverage.as_ref(), &options, playground.as_ref())
+        };
         self.page.write(global, page)?;
         if derivation.status == Status::Failed && self.format == OutputFormat::Text {
             return Err(failed(derivation.diagnostics, &source));
@@ -203,6 +207,7 @@ impl Derive {
             }
             OutputFormat::Text if self.explain => {
                 out.write_all(derivation.explain(&source.file).as_bytes())?;
+                out.write_all(coverage.map_or_else(String::new, |coverage| coverage.explain()).as_bytes())?;
                 let is_new = existing(&self.source) != derivation.response_template;
                 if derivation.status == Status::Proved && is_new && config_beside(&self.source).is_ok() {
                     tell!(global, "Next: {}", self.again(&["--write"]));
@@ -254,6 +259,15 @@ impl Derive {
     /// Derives within the budget.
     fn derived(&self, chat_template: &str, options: &Options) -> Derivation {
         self.budget.examine(|| derive::derive(chat_template, options))
+    }
+
+    /// The same, with the coverage of the chat template if it is shown.
+    fn covered(&self, chat_template: &str, options: &Options) -> (Derivation, Option<Coverage>) {
+        if !self.explain && !self.page.is_asked() {
+            return (self.derived(chat_template, options), None);
+        }
+        let (derivation, shown) = self.budget.examine(|| derive::derive_and_show(chat_template, options));
+        (derivation, Some(Coverage::of(chat_template, shown, options)))
     }
 
     /// A source, with the special tokens of the files next to it.

@@ -111,11 +111,14 @@ pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Glo
         let opened = command.source_of(&item.source).and_then(|opened| Ok((command.options(&opened)?, opened)));
         let (derivation, took, page) = match opened {
             Ok((options, opened)) => {
-                let derivation = command.derived(&opened.template, &options).with_tokens_of(&opened);
+                let (derivation, coverage) = command.covered(&opened.template, &options);
+                let derivation = derivation.with_tokens_of(&opened);
                 let took = began.elapsed();
                 let playground = command.page.playground(Some(&item.place))?;
-                let page =
-                    || report::derivation(&opened.file, &opened.template, &derivation, &options, playground.as_ref());
+                let page = || {
+                    let chat = (opened.file.as_str(), opened.template.as_str());
+                    report::derivation(chat, &derivation, coverage.as_ref(), &options, playground.as_ref())
+                };
                 let page = match command.page.is_asked() {
                     true => command.page.write_beside(&item.place, &page())?,
                     false => None,

@@ -43,7 +43,7 @@ pub use prove::{Proven, hunt, prove, prove_and_list, readable_turns};
 pub use readers::{ReaderVerdict, rewrite};
 pub use recorded::{Departure, Explained, Sample};
 pub use report::{Derivation, Remedy, Status};
-pub use shown::{Mark, Shown, derive_and_show};
+pub use shown::{Coverage, Mark, Shown, derive_and_show};
 
 use crate::targets::Refusal;
 use backchat_chat::source::Source;

@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use super::proof::{Case, Detailed};
 use super::{Derivation, Job, derive_with, recorded};
-use backchat_chat::{Budget, Details, Origin, ended, examine};
+use backchat_chat::{Budget, ChatTemplate, Details, Origin, RenderOptions, ended, examine};
 use backchat_core::json::Object;
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Options, Span};
 use backchat_parser::template::Template;
+use backchat_probe::coverage::{Conversation, CoveredLine, lines, listing, summary};
 
 /// A conversation of a proof and its render.
 #[derive(Clone, Debug)]
@@ -39,6 +40,39 @@ pub enum Mark {
     Close(String),
     /// What ends the turn.
     End,
+}
+
+/// A chat template line by line, with the conversations of its proof that run each line.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    pub conversations: Vec<Shown>,
+    pub lines: Vec<CoveredLine>,
+}
+
+impl Coverage {
+    /// The coverage of the source of a chat template by these conversations.
+    pub fn of(source: &str, conversations: Vec<Shown>, options: &super::Options) -> Self {
+        let Ok(template) = ChatTemplate::compile(source) else { return Self::default() };
+        let given = |shown: &Shown| Conversation { name: shown.name.clone(), context: shown.context.clone() };
+        let given: Vec<Conversation> = conversations.iter().map(given).collect();
+        let lines = lines(&template, &given, &RenderOptions::default().now(options.now.clone()));
+        Self { conversations, lines }
+    }
+
+    /// One sentence: how many lines run, and how many conditions go both ways.
+    pub fn summary(&self) -> String {
+        summary(&self.lines, self.conversations.len())
+    }
+
+    /// The section of the evidence in Markdown; empty if nothing is known.
+    pub fn explain(&self) -> String {
+        if self.conversations.is_empty() {
+            return String::new();
+        }
+        // Indented, it is code whatever the template contains.
+        let listing: String = listing(&self.lines).lines().map(|line| format!("    {line}\n")).collect();
+        format!("\n## Coverage\n\n{}\n\n{listing}", self.summary())
+    }
 }
 
 /// Derives, and shows the conversations of the proof.

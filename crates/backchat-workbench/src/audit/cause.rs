@@ -244,7 +244,7 @@ mod tests {
         </call><end>
           malformed
           malformed-calls-at-close-call
-          the value of `calls` ends at `</call>`, which does not close it
+          the value of `calls` ends at `</call>`, which does not close it: if the model means a closer, add it to `close` in the template
         "#);
     }
 

@@ -305,7 +305,7 @@ mod tests {
                 is_complete: false,
                 problems,
                 is_repaired: false,
-                near: None,
+                unread: None,
             });
         }
         tally
@@ -359,7 +359,7 @@ mod tests {
                 is_complete: false,
                 problems: &[],
                 is_repaired: false,
-                near: None,
+                unread: None,
             });
         }
         assert_eq!((tally.groups.len(), tally.groups[OTHERS]), (GROUPS + 1, 1_000 - GROUPS as u64));

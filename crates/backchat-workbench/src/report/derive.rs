@@ -1,5 +1,6 @@
 //! The pages of a derivation, and of a proof.
 
+use super::coverage;
 use super::evidence;
 use super::html::Html;
 use super::notes;
@@ -11,7 +12,7 @@ use super::sides;
 use super::turn;
 use crate::repair::Plan;
 use backchat_core::json::Value;
-use backchat_derive::derive::{self, Derivation, Options, Proven, ReaderVerdict, Status, Verdict};
+use backchat_derive::derive::{self, Coverage, Derivation, Options, Proven, ReaderVerdict, Status, Verdict};
 use backchat_parser::template::Template;
 
 impl Mood {
@@ -24,11 +25,11 @@ impl Mood {
     }
 }
 
-/// The page of a derivation from the source of a chat template.
+/// The page of a derivation from the source of a chat template, given with its name.
 pub fn derivation(
-    name: &str,
-    source: &str,
+    (name, source): (&str, &str),
     derivation: &Derivation,
+    coverage: Option<&Coverage>,
     options: &Options,
     playground: Option<&Playground>,
 ) -> String {
@@ -58,6 +59,9 @@ pub fn derivation(
     let evidence = derive::evidence(&derivation.findings);
     let evidence = Section::new("evidence", "Evidence", |html| evidence::write(html, evidence));
     sections.extend(body(proof.as_ref(), derivation.response_template.as_ref(), Some(evidence)));
+    if let Some(coverage) = coverage.filter(|coverage| !coverage.conversations.is_empty()) {
+        sections.push(Section::new("coverage", "The chat template", |html| coverage::write(html, coverage)));
+    }
     if !derivation.readers.is_empty() {
         sections.push(Section::new("readers", "Readers", |html| readers(html, &derivation.readers)));
     }

@@ -9,6 +9,7 @@ mod board;
 mod check;
 mod colors;
 mod conversation;
+mod coverage;
 mod cut;
 mod derive;
 mod diff;

@@ -116,12 +116,14 @@ mod tests {
             (
                 "{% if a %}{% else %}{% elif b %}{% endif %}",
                 1,
-                "'elif' belongs to nothing here: 'if' at 1:4 already has its 'else'",
+                "'elif' belongs to nothing here: 'if' at 1:4 already has its 'else'; if this belongs to a block around it, add \
+                 '{% endif %}' before it",
             ),
             (
                 "{% for a in b %}{% else %}{% else %}{% endfor %}",
                 1,
-                "'else' belongs to nothing here: 'for' at 1:4 already has its 'else'",
+                "'else' belongs to nothing here: 'for' at 1:4 already has its 'else'; if this belongs to a block around it, add \
+                 '{% endfor %}' before it",
             ),
             ("a\n{% if a %}b\n\n", 2, "'if' is never closed; add '{% endif %}'"),
             (
