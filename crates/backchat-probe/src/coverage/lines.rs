@@ -1,11 +1,11 @@
 //! A chat template line by line: which conversations run a line, what it prints, and which sides of its conditions they
 //! take.
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use backchat_chat::{
-    Branches, ChatTemplate, NodeKind, Ran, RenderOptions, branches, charge, ended, nodes, render_explained,
+    Branches, ChatTemplate, NodeKind, Ran, RenderOptions, Rendered, branches, charge, ended, nodes, render_explained,
     render_recorded,
 };
 use backchat_core::json::Object;
@@ -55,17 +55,13 @@ pub struct CoveredCondition {
 /// The lines of a chat template under these conversations. Those that it refuses run nothing.
 pub fn lines(template: &ChatTemplate, conversations: &[Conversation], options: &RenderOptions) -> Vec<CoveredLine> {
     let source = template.source();
-    let found = branches(source);
-    let outer = Outer::new(source, &found);
-    let starts: Vec<usize> = std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let line_of = |at: usize| starts.partition_point(|start| *start <= at).saturating_sub(1);
+    let plan = Plan::new(source);
     let mut lines: Vec<CoveredLine> =
         source.split('\n').map(|text| CoveredLine { text: text.to_owned(), ..CoveredLine::default() }).collect();
-    let first_code = first_code(source, &starts);
-    for (line, first) in lines.iter_mut().zip(&first_code) {
-        line.has_code = first.is_some();
+    for (line, needs) in lines.iter_mut().zip(&plan.needs) {
+        line.has_code = needs.is_some();
     }
-    let mut conditions: BTreeMap<(usize, usize), [Vec<usize>; 2]> = BTreeMap::new();
+    let mut sides: Sides = HashMap::new();
     for (number, conversation) in conversations.iter().enumerate() {
         if ended().is_some() {
             break;
@@ -75,44 +71,35 @@ pub fn lines(template: &ChatTemplate, conversations: &[Conversation], options: &
         let (_, ran) = render_recorded(template, &conversation.context, &[], options);
         charge(lines.len());
         for decision in &ran.decisions {
-            let sides = conditions.entry((decision.span.start, decision.span.end)).or_default();
-            let [fails, holds] = sides;
+            let [fails, holds] = sides.entry((decision.span.start, decision.span.end)).or_default();
             push_new(if decision.outcome { holds } else { fails }, number);
         }
-        for (line, first) in lines.iter_mut().zip(&first_code) {
-            if first.is_some_and(|at| outer.runs(at, &ran)) {
-                line.run_by.push(number);
-            }
+        for (line, _) in lines.iter_mut().zip(plan.run(&ran)).filter(|(_, runs)| *runs) {
+            line.run_by.push(number);
         }
-        // Pieces that one line prints one after another are one text.
-        let mut printed: Vec<(usize, Range<usize>)> = Vec::new();
-        for origin in rendered.origins.iter().filter(|origin| !origin.text.is_empty()) {
-            let line = line_of(origin.source.start);
-            match printed.last_mut().filter(|(known, text)| *known == line && text.end == origin.text.start) {
-                Some((_, text)) => text.end = origin.text.end,
-                None => printed.push((line, origin.text.clone())),
-            }
-        }
-        for (at, text) in printed {
+        for (at, printed) in plan.printed(&rendered) {
             let Some(line) = lines.get_mut(at) else { continue };
             // What a macro prints runs its lines, too.
             push_new(&mut line.run_by, number);
             if line.prints.len() < MOST_PRINTED {
-                push_new(&mut line.prints, slice(&rendered.text, text).to_owned());
+                push_new(&mut line.prints, printed.to_owned());
             }
         }
     }
-    for condition in &found.conditions {
-        let [fails_in, holds_in] = conditions.remove(&(condition.span.start, condition.span.end)).unwrap_or_default();
+    for condition in &plan.branches.conditions {
+        let [fails_in, holds_in] = sides.remove(&(condition.span.start, condition.span.end)).unwrap_or_default();
         let text = slice(source, condition.span.clone()).split_whitespace().collect::<Vec<_>>().join(" ");
         let covered =
             CoveredCondition { text, is_loop: condition.is_loop, holds_in, fails_in, is_fixed: condition.is_fixed };
-        if let Some(line) = lines.get_mut(line_of(condition.span.start)) {
+        if let Some(line) = lines.get_mut(plan.line_of(condition.span.start)) {
             line.conditions.push(covered);
         }
     }
     lines
 }
+
+/// The conversations in which a condition fails, and in which it holds, by its bytes.
+type Sides = HashMap<(usize, usize), [Vec<usize>; 2]>;
 
 impl CoveredLine {
     /// The conditions of which these conversations take one side only, each with the side that is missing.
@@ -186,30 +173,63 @@ fn is_end(text: &str) -> bool {
     tag.is_some_and(|tag| tag.starts_with("end") || tag.starts_with("else") || tag.starts_with("elif"))
 }
 
-/// What must have happened for a place to run.
-struct Outer<'b> {
-    branches: &'b Branches,
+/// What must happen for each line of a source to run.
+struct Plan {
+    branches: Branches,
     macros: Vec<Range<usize>>,
+    /// The first byte of each line.
+    starts: Vec<usize>,
+    /// The numbers of the parts and of the macro around the code of each line; `None` if it has none.
+    needs: Vec<Option<(Vec<usize>, Option<usize>)>>,
 }
 
-impl<'b> Outer<'b> {
-    fn new(source: &str, branches: &'b Branches) -> Self {
-        let macros =
-            nodes(source).into_iter().filter(|node| matches!(node.kind, NodeKind::Macro)).map(|node| node.span);
-        Self { branches, macros: macros.collect() }
+impl Plan {
+    fn new(source: &str) -> Self {
+        let branches = branches(source);
+        let macros = nodes(source).into_iter().filter(|node| matches!(node.kind, NodeKind::Macro));
+        let macros: Vec<Range<usize>> = macros.map(|node| node.span).collect();
+        let starts: Vec<usize> = std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let needs = |at: usize| {
+            let parts = branches.parts.iter().enumerate().filter(|(_, part)| part.span.contains(&at));
+            let of_macro = macros.iter().position(|span| span.contains(&at) && span.start < at);
+            (parts.map(|(number, _)| number).collect(), of_macro)
+        };
+        let needs = first_code(source, &starts).into_iter().map(|first| first.map(needs)).collect();
+        Self { branches, macros, starts, needs }
     }
 
-    /// Whether the innermost part around a place ran, and the macro, if it is in one.
-    fn runs(&self, at: usize, ran: &Ran) -> bool {
-        let parts = self.branches.parts.iter().filter(|part| part.span.contains(&at));
-        let is_taken = |(span, outcome): &(Range<usize>, bool)| {
-            ran.decisions.iter().any(|decision| decision.span == *span && decision.outcome == *outcome)
-        };
-        let mut parts = parts.filter(|part| part.span.start < at || !part.after.is_empty());
-        let is_run = parts.all(|part| part.after.iter().any(is_taken));
+    fn line_of(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at).saturating_sub(1)
+    }
+
+    /// Whether each line ran in a render.
+    fn run(&self, ran: &Ran) -> impl Iterator<Item = bool> {
+        let outcomes: HashSet<(usize, usize, bool)> =
+            ran.decisions.iter().map(|decision| (decision.span.start, decision.span.end, decision.outcome)).collect();
+        let is_taken = |(span, outcome): &(Range<usize>, bool)| outcomes.contains(&(span.start, span.end, *outcome));
+        let parts: Vec<bool> = self.branches.parts.iter().map(|part| part.after.iter().any(is_taken)).collect();
         // Nothing records a call of a macro but what happens in it.
-        let of_macro = self.macros.iter().find(|span| span.contains(&at) && span.start < at);
-        is_run && of_macro.is_none_or(|span| ran.decisions.iter().any(|decision| span.contains(&decision.span.start)))
+        let is_called = |span: &Range<usize>| ran.decisions.iter().any(|decision| span.contains(&decision.span.start));
+        let macros: Vec<bool> = self.macros.iter().map(is_called).collect();
+        self.needs.iter().map(move |needs| {
+            let is_run = |known: &[bool], number: usize| known.get(number).copied().unwrap_or_default();
+            needs.as_ref().is_some_and(|(around, of_macro)| {
+                around.iter().all(|part| is_run(&parts, *part)) && of_macro.is_none_or(|number| is_run(&macros, number))
+            })
+        })
+    }
+
+    /// What lines print in a render. Pieces that one line prints one after another are one text.
+    fn printed<'r>(&self, rendered: &'r Rendered) -> impl Iterator<Item = (usize, &'r str)> {
+        let mut printed: Vec<(usize, Range<usize>)> = Vec::new();
+        for origin in rendered.origins.iter().filter(|origin| !origin.text.is_empty()) {
+            let line = self.line_of(origin.source.start);
+            match printed.last_mut().filter(|(known, text)| *known == line && text.end == origin.text.start) {
+                Some((_, text)) => text.end = origin.text.end,
+                None => printed.push((line, origin.text.clone())),
+            }
+        }
+        printed.into_iter().map(|(line, text)| (line, slice(&rendered.text, text)))
     }
 }
 
