@@ -266,8 +266,10 @@ impl Derive {
         if !self.explain && !self.page.is_asked() {
             return (self.derived(chat_template, options), None);
         }
-        let (derivation, shown) = self.budget.examine(|| derive::derive_and_show(chat_template, options));
-        (derivation, Some(Coverage::of(chat_template, shown, options)))
+        self.budget.examine(|| {
+            let (derivation, shown) = derive::derive_and_show(chat_template, options);
+            (derivation, Coverage::of(chat_template, shown, options))
+        })
     }
 
     /// A source, with the special tokens of the files next to it.

@@ -50,13 +50,14 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// The coverage of the source of a chat template by these conversations.
-    pub fn of(source: &str, conversations: Vec<Shown>, options: &super::Options) -> Self {
-        let Ok(template) = ChatTemplate::compile(source) else { return Self::default() };
+    /// The coverage of the source of a chat template by these conversations; `None` if there are none, or if the
+    /// examination ends before all of them are rendered again.
+    pub fn of(source: &str, conversations: Vec<Shown>, options: &super::Options) -> Option<Self> {
+        let template = ChatTemplate::compile(source).ok().filter(|_| !conversations.is_empty())?;
         let given = |shown: &Shown| Conversation { name: shown.name.clone(), context: shown.context.clone() };
         let given: Vec<Conversation> = conversations.iter().map(given).collect();
         let lines = lines(&template, &given, &RenderOptions::default().now(options.now.clone()));
-        Self { conversations, lines }
+        ended().is_none().then_some(Self { conversations, lines })
     }
 
     /// One sentence: how many lines run, and how many conditions go both ways.
@@ -64,11 +65,8 @@ impl Coverage {
         summary(&self.lines, self.conversations.len())
     }
 
-    /// The section of the evidence in Markdown; empty if nothing is known.
+    /// The section of the evidence in Markdown.
     pub fn explain(&self) -> String {
-        if self.conversations.is_empty() {
-            return String::new();
-        }
         // Indented, it is code whatever the template contains.
         let listing: String = listing(&self.lines).lines().map(|line| format!("    {line}\n")).collect();
         format!("\n## Coverage\n\n{}\n\n{listing}", self.summary())

@@ -59,7 +59,7 @@ pub fn derivation(
     let evidence = derive::evidence(&derivation.findings);
     let evidence = Section::new("evidence", "Evidence", |html| evidence::write(html, evidence));
     sections.extend(body(proof.as_ref(), derivation.response_template.as_ref(), Some(evidence)));
-    if let Some(coverage) = coverage.filter(|coverage| !coverage.conversations.is_empty()) {
+    if let Some(coverage) = coverage {
         sections.push(Section::new("coverage", "The chat template", |html| coverage::write(html, coverage)));
     }
     if !derivation.readers.is_empty() {
