@@ -16,7 +16,7 @@ use backchat_core::diagnostic::{Diagnostic, Place, escape};
 use backchat_core::json::{Object, Value};
 use backchat_parser::tokens::Tokens;
 use backchat_probe::chats::{MaskPart, MaskRule, authors};
-use backchat_probe::coverage::{self, Conversation};
+use backchat_probe::coverage;
 use backchat_workbench::answers::{self, Tokenized};
 
 /// Render conversations with a chat template, byte for byte as transformers does
@@ -177,18 +177,15 @@ impl Render {
         self.announce(&source, global);
         let failed = |error: RenderError| failed(vec![error.diagnostic(&source.template, "")], &source);
         let template = ChatTemplate::compile(&source.template).map_err(failed)?;
-        let contexts = match &self.jsonl {
+        let mut contexts = match &self.jsonl {
             Some(file) => self.contexts(file)?,
             None => vec![self.context()?],
         };
-        let conversation = |(at, mut context): (usize, Object)| {
-            add_defaults(&mut context, &source.special_tokens);
-            Conversation { name: (at + 1).to_string(), context }
-        };
-        let conversations: Vec<Conversation> = contexts.into_iter().enumerate().map(conversation).collect();
+        contexts.iter_mut().for_each(|context| add_defaults(context, &source.special_tokens));
+        let contexts: Vec<&Object> = contexts.iter().collect();
         let options = RenderOptions::default().now(self.now.clone());
-        let lines = coverage::lines(&template, &conversations, &options);
-        let summary = coverage::summary(&lines, conversations.len());
+        let lines = coverage::lines(&template, &contexts, &options);
+        let summary = coverage::summary(&lines, contexts.len());
         super::print(&format!("{summary}\n\n{}", coverage::listing(&lines)))?;
         Ok(ExitCode::SUCCESS)
     }

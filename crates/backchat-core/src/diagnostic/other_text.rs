@@ -6,7 +6,8 @@ use crate::json::{self, Value};
 pub const OUTPUTS_ALONE: &str = "outputs are read with the template of their model. Its chat template is its chat_template.jinja, the key \
      `chat_template` of its tokenizer_config.json, or in its .gguf file: `backchat derive SOURCE --samples FILE` makes a \
      response template. If the model has none, write a chat template that prints the markers of the outputs \
-     (docs/troubleshooting.md, \"You only have outputs\"), and pass it as SOURCE";
+     (docs/troubleshooting.md, \"You only have outputs\"), and pass it as SOURCE, or write a response template by hand: \
+     `backchat schema` describes the format, and `backchat replay TEMPLATE OUTPUT` shows how it reads an output";
 
 /// Whether a text is an HTML page, as a download may be.
 pub fn is_page(text: &str) -> bool {

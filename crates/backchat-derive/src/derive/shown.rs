@@ -10,7 +10,7 @@ use backchat_core::json::Object;
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Options, Span};
 use backchat_parser::template::Template;
-use backchat_probe::coverage::{Conversation, CoveredLine, lines, listing, summary};
+use backchat_probe::coverage::{CoveredLine, lines, listing, summary};
 
 /// A conversation of a proof and its render.
 #[derive(Clone, Debug)]
@@ -54,9 +54,8 @@ impl Coverage {
     /// examination ends before all of them are rendered again.
     pub fn of(source: &str, conversations: Vec<Shown>, options: &super::Options) -> Option<Self> {
         let template = ChatTemplate::compile(source).ok().filter(|_| !conversations.is_empty())?;
-        let given = |shown: &Shown| Conversation { name: shown.name.clone(), context: shown.context.clone() };
-        let given: Vec<Conversation> = conversations.iter().map(given).collect();
-        let lines = lines(&template, &given, &RenderOptions::default().now(options.now.clone()));
+        let contexts: Vec<&Object> = conversations.iter().map(|shown| &shown.context).collect();
+        let lines = lines(&template, &contexts, &RenderOptions::default().now(options.now.clone()));
         ended().is_none().then_some(Self { conversations, lines })
     }
 

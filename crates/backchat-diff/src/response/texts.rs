@@ -194,8 +194,9 @@ impl Made {
 
     /// Marks alone, with and without something beside them.
     fn alone(&mut self, prefix: &str, marks: &[String]) {
+        let fillers = self.fillers.clone();
         for one in marks {
-            for filler in &self.fillers.clone() {
+            for filler in &fillers {
                 self.push(prefix, format!("{one}{filler}"), false);
                 self.push(prefix, format!("{filler}{one}"), false);
                 self.push(prefix, format!("{filler}{one}{filler}"), false);
@@ -205,9 +206,10 @@ impl Made {
 
     /// Marks in pairs and in threes, with and without something between.
     fn combined(&mut self, prefix: &str, marks: &[String]) {
+        let fillers = self.fillers.clone();
         for one in marks.iter().take(MOST_MARKS) {
             for other in marks.iter().take(MOST_MARKS) {
-                for filler in &self.fillers.clone() {
+                for filler in &fillers {
                     self.push(prefix, format!("{one}{filler}{other}"), false);
                     self.push(prefix, format!("{one}{filler}{other}\n"), false);
                     self.push(prefix, format!("f{one}{filler}{other}T"), false);

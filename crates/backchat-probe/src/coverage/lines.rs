@@ -15,15 +15,6 @@ use backchat_core::text::slice;
 /// How many different texts that a line prints are kept.
 const MOST_PRINTED: usize = 3;
 
-/// A conversation that may run lines.
-#[derive(Clone, Debug)]
-pub struct Conversation {
-    /// Its name in reports.
-    pub name: String,
-    /// What it is rendered from.
-    pub context: Object,
-}
-
 /// A line of a chat template, and what some conversations do with it. Conversations are meant by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoveredLine {
@@ -52,8 +43,8 @@ pub struct CoveredCondition {
     pub is_fixed: bool,
 }
 
-/// The lines of a chat template under these conversations. Those that it refuses run nothing.
-pub fn lines(template: &ChatTemplate, conversations: &[Conversation], options: &RenderOptions) -> Vec<CoveredLine> {
+/// The lines of a chat template under conversations with these contexts. Those that it refuses run nothing.
+pub fn lines(template: &ChatTemplate, contexts: &[&Object], options: &RenderOptions) -> Vec<CoveredLine> {
     let source = template.source();
     let plan = Plan::new(source);
     let mut lines: Vec<CoveredLine> =
@@ -62,13 +53,13 @@ pub fn lines(template: &ChatTemplate, conversations: &[Conversation], options: &
         line.has_code = needs.is_some();
     }
     let mut sides: Sides = HashMap::new();
-    for (number, conversation) in conversations.iter().enumerate() {
+    for (number, context) in contexts.iter().enumerate() {
         if ended().is_some() {
             break;
         }
-        let (rendered, _) = render_explained(template, &conversation.context, options);
+        let (rendered, _) = render_explained(template, context, options);
         let Ok(rendered) = rendered else { continue };
-        let (_, ran) = render_recorded(template, &conversation.context, &[], options);
+        let (_, ran) = render_recorded(template, context, &[], options);
         charge(lines.len());
         for decision in &ran.decisions {
             let [fails, holds] = sides.entry((decision.span.start, decision.span.end)).or_default();
@@ -251,14 +242,9 @@ mod tests {
 
     fn covered(chats: &[&str]) -> Vec<CoveredLine> {
         let template = ChatTemplate::compile(SOURCE).unwrap();
-        let conversations: Vec<Conversation> = chats
-            .iter()
-            .map(|chat| Conversation {
-                name: String::new(),
-                context: json::read(chat).unwrap().as_object().unwrap().clone(),
-            })
-            .collect();
-        lines(&template, &conversations, &RenderOptions::default())
+        let contexts: Vec<Object> =
+            chats.iter().map(|chat| json::read(chat).unwrap().as_object().unwrap().clone()).collect();
+        lines(&template, &contexts.iter().collect::<Vec<_>>(), &RenderOptions::default())
     }
 
     #[test]
@@ -282,8 +268,7 @@ mod tests {
     #[test]
     fn a_conversation_that_is_refused_runs_nothing() {
         let template = ChatTemplate::compile("{{ raise_exception('no') }}\nx").unwrap();
-        let refused = Conversation { name: String::new(), context: Object::new() };
-        let lines = lines(&template, &[refused], &RenderOptions::default());
+        let lines = lines(&template, &[&Object::new()], &RenderOptions::default());
         assert!(lines.iter().all(|line| line.run_by.is_empty()));
     }
 }

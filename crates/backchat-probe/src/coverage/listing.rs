@@ -42,7 +42,7 @@ pub fn listing(lines: &[CoveredLine]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coverage::{Conversation, lines};
+    use crate::coverage::lines;
     use backchat_chat::{ChatTemplate, RenderOptions};
     use backchat_core::json;
 
@@ -51,8 +51,7 @@ mod tests {
         let source = "{# \u{202e} #}\n{% for m in messages %}\n{% if m.role == 'user' %}\n<user>{{ m.content }}\n{% else %}\n<bot>{{ m.content }}\n{% endif %}{% endfor %}";
         let template = ChatTemplate::compile(source).unwrap();
         let context = json::read(r#"{"messages": [{"role": "user", "content": "Hi"}]}"#).unwrap();
-        let chat = Conversation { name: "a question".to_owned(), context: context.as_object().unwrap().clone() };
-        let lines = lines(&template, &[chat], &RenderOptions::default());
+        let lines = lines(&template, &[context.as_object().unwrap()], &RenderOptions::default());
         assert_eq!(
             summary(&lines, 1),
             "3 of 4 lines with code run, and 0 of 2 conditions go both ways, in 1 conversation."

@@ -11,7 +11,7 @@ mod places;
 mod suggestions;
 
 pub use goals::{Coverage, Goal, Sought};
-pub use lines::{Conversation, CoveredCondition, CoveredLine, lines};
+pub use lines::{CoveredCondition, CoveredLine, lines};
 pub use listing::{listing, summary};
 pub use places::{Place, places};
 pub use suggestions::{Likeness, Suggested, suggestions};
