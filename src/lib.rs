@@ -98,7 +98,7 @@ mod serve;
 pub mod bridge {
     //! Token ids from one turn of a model to the next, proved by renders, or a refusal.
 
-    pub use backchat_probe::bridge::{Bridge, Bridged, Edit, EditCause, Refusal, Refused, Sample};
+    pub use backchat_chats::bridge::{Bridge, Bridged, Edit, EditCause, Refusal, Refused, Sample};
 }
 
 #[cfg(feature = "chat")]
@@ -118,12 +118,12 @@ pub mod chat {
 pub mod chats {
     //! Rendered chats: masks of characters and of tokens, token ids, generation blocks, and the way back to the messages.
 
-    pub use backchat_probe::chats::{
+    pub use backchat_chats::chats::{
         Ambiguity, Chat, MaskPart, MaskRule, Masked, NotPatched, NotRendered, NotTheRender, Offset, Part, PartSpan,
         Patched, Sanitized, Sanitizer, TokenMask, Unrenderer, add_generation_blocks, check_generation_blocks, mask,
         unrender,
     };
-    pub use backchat_probe::mending::{Branches, Change, Cured, Left, Proof, Repair, repair};
+    pub use backchat_chats::mending::{Branches, Change, Cured, Left, Proof, Repair, repair};
 }
 
 #[cfg(feature = "workbench")]

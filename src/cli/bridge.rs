@@ -7,11 +7,11 @@ use super::cache::{Cache, Tokenizers};
 use super::chat_options::Given;
 use super::{Failure, Global, chat_rows, input, token_ids};
 use backchat_chat::{RenderOptions, source};
+use backchat_chats::bridge::{Bridge, Sample};
 use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
 use backchat_parser::tokens::Tokenizer;
-use backchat_probe::bridge::{Bridge, Sample};
 use backchat_workbench::answers::{self, compile};
 
 /// Continue sampled token ids with new messages, without changing a sampled id

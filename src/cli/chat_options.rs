@@ -97,7 +97,7 @@ impl Budget {
 
     /// Repairs a template, which takes several times the work of an examination, with a note if that ends early.
     pub fn repair_and_note<T>(self, name: &str, global: &Global, work: impl FnOnce() -> T) -> T {
-        Self { budget: self.budget * backchat_probe::mending::WORK }.examine_and_note(name, global, work)
+        Self { budget: self.budget * backchat_chats::mending::WORK }.examine_and_note(name, global, work)
     }
 
     /// The same with a note if the examination ends early.

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use backchat_chat::Rendered;
+use backchat_chats::chats::Author;
 use backchat_core::diagnostic::escape_lines;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
-use backchat_probe::chats::Author;
 
 const RESET: &str = "\u{1b}[0m";
 /// The template's own text.

@@ -9,13 +9,13 @@ use super::known_values::{self, Problems};
 use super::{Failure, Global, input};
 use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_chats::chats::{self, Patched};
+use backchat_chats::mending::{self, Repair};
 use backchat_core::diagnostic::{Diagnostic, Place, escape, escape_lines};
 use backchat_core::json::Object;
 use backchat_derive::derive;
-use backchat_probe::chats::{self, Patched};
 use backchat_probe::diff::unified;
 use backchat_probe::doctor::{Options, Problem, traps};
-use backchat_probe::mending::{self, Repair};
 use backchat_probe::probe::missing_tokens;
 use backchat_workbench::answers;
 

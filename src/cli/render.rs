@@ -12,10 +12,10 @@ use super::token_ids;
 use super::{Failure, Global, chat_rows, colored_chat, input, origins};
 use backchat_chat::source::{self, Source, SourceError};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat_chats::chats::{MaskPart, MaskRule, authors};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
 use backchat_core::json::{Object, Value};
 use backchat_parser::tokens::Tokens;
-use backchat_probe::chats::{MaskPart, MaskRule, authors};
 use backchat_probe::coverage;
 use backchat_workbench::answers::{self, Tokenized};
 

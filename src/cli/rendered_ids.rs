@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::cache::Tokenizers;
 use super::{Failure, input};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat_chats::chats::Sanitizer;
 use backchat_core::json::{Object, Value};
 use backchat_parser::tokens::{Tokenizer, TokensError};
-use backchat_probe::chats::Sanitizer;
 
 /// How the text of a render becomes ids.
 pub enum Encoding {

@@ -7,9 +7,9 @@ use super::cache::Cache;
 use super::chat_options::{Budget, OutputFormat, Selected};
 use super::{Failure, Global, chat_rows, input};
 use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_chats::chats::{Chat, Unrenderer};
 use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
-use backchat_probe::chats::{Chat, Unrenderer};
 use backchat_workbench::answers::{self, compile};
 
 /// Read a rendered chat back into its messages, proved by rendering them again

@@ -12,6 +12,9 @@ pub mod text;
 pub use diagnostic::{Diagnostic, Severity};
 pub use json::Value;
 
+/// The keys of a message that hold reasoning, the most common name first.
+pub const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
 /// Adds an item unless the list has it; returns whether it was added.
 pub fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
     let is_new = !list.contains(&item);

@@ -2,11 +2,11 @@
 
 use backchat_chat::source::Source;
 use backchat_chat::{Budget, ChatTemplate, RenderOptions, examine};
+use backchat_chats::chats;
+use backchat_chats::mending;
 use backchat_core::diagnostic::Edit;
 use backchat_core::json::Object;
-use backchat_probe::chats;
 use backchat_probe::doctor::Options;
-use backchat_probe::mending;
 
 use crate::chat_text::ChatText;
 use crate::fixtures::smallest_edit;

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use backchat_chat::source::Source;
 use backchat_chat::{Budget, ChatTemplate, RenderOptions, examine};
+use backchat_chats::chats::{self, Author, Part};
 use backchat_core::json::Object;
 use backchat_core::text::slice;
-use backchat_probe::chats::{self, Author, Part};
 
 use crate::chat_text::ChatText;
 use crate::settings::Settings;

@@ -1,10 +1,6 @@
-//! Facts from renders of a chat template: what input it takes, which text the model wrote, and how one turn becomes the
-//! next.
+//! Facts from renders of a chat template: what input it takes, and which of its lines conversations run.
 
-pub mod bridge;
-pub mod chats;
 pub mod coverage;
 pub mod diff;
 pub mod doctor;
-pub mod mending;
 pub mod probe;

@@ -2,7 +2,7 @@
 
 use backchat::chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat::json::{self, Object, Value};
-use backchat_probe::chats::{Author, authors};
+use backchat_chats::chats::{Author, authors};
 use backchat_workbench::answers::NOW;
 
 use crate::request::{count, maybe, note};

@@ -10,9 +10,9 @@ use super::report::Page;
 use super::{Failure, Global, chat_rows, folders, known_values};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::Source;
+use backchat_chats::mending;
 use backchat_core::diagnostic::{Diagnostic, closest, escape};
 use backchat_probe::doctor::{self, Agents, Options, Report};
-use backchat_probe::mending;
 use backchat_workbench::answers::{self, compile};
 use backchat_workbench::report::{self, Examined};
 

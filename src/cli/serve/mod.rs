@@ -44,13 +44,13 @@ use super::{Failure, Global, input, note, special_tokens};
 use crate::serve::engine::Engine;
 use crate::serve::model::Model;
 use backchat_chat::{ChatTemplate, ended, source};
+use backchat_chats::mending;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, counted, escape};
 use backchat_core::json::Object;
 use backchat_derive::derive;
 use backchat_parser::deltas::{CallDelivery, ReasoningName};
 use backchat_parser::parser::{Policies, RecoveryPolicy};
 use backchat_probe::doctor::{self, Problem};
-use backchat_probe::mending;
 use backchat_probe::probe::NOW;
 use backchat_workbench::answers;
 

@@ -10,14 +10,11 @@ use std::ops::Range;
 use crate::parser::EventRef;
 use crate::parser::Parser;
 use crate::template::Field;
-use backchat_core::python;
+use backchat_core::{REASONING_KEYS, python};
 
 pub use write::ReasoningName;
 
 const CALLS: &str = "tool_calls";
-
-/// The fields that hold reasoning, the most common name first.
-pub const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// A delta of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,7 +42,7 @@ pub(crate) fn result() -> Value {
 }
 
 /// Two tools, each with a name, a description and one described parameter.
-pub(crate) fn tools() -> Value {
+pub fn tools() -> Value {
     let tool = |name: &str, description: &str, key: &str| {
         let parameter = Value::from([("type", "string".into()), ("description", "One value.".into())]);
         schema::tool(name, description, schema::object([(key, parameter)], &[key]))
@@ -52,7 +52,7 @@ pub(crate) fn tools() -> Value {
 }
 
 /// A message with further keys.
-pub(crate) fn with<'k>(message: Value, entries: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+pub fn with<'k>(message: Value, entries: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let Value::Object(mut message) = message else { return message };
     message.extend(entries.into_iter().map(|(key, value)| (key.to_owned(), value)));
     Value::Object(message)

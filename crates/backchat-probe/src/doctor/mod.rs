@@ -4,12 +4,12 @@
 //! [`examine`] renders a fixed set of conversations in which every text is a needle, and returns the facts, each with
 //! the renders that decided it. Messages are passed unchanged: nothing is filled in, and no key is copied to another.
 
-pub(crate) mod agents;
+pub mod agents;
 mod explain;
 mod explain_agents;
 mod facts;
-pub(crate) mod messages;
-pub(crate) mod probe;
+pub mod messages;
+pub mod probe;
 mod schema;
 pub mod traps;
 

@@ -11,7 +11,7 @@ use backchat_core::json::{Object, Value};
 
 /// A conversation to render.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chat {
+pub struct Chat {
     pub messages: Vec<Value>,
     /// Further variables: tools, documents, switches.
     pub variables: Object,
@@ -63,7 +63,7 @@ pub struct Exhibit {
 
 /// Renders conversations with one template, and records inputs and results.
 #[derive(Clone)]
-pub(crate) struct Probe<'t> {
+pub struct Probe<'t> {
     renderer: Renderer<'t>,
     variables: &'t Object,
     /// Whether text content is passed in parts first, because the template shows it in no other way.

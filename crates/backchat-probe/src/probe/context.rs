@@ -62,7 +62,7 @@ impl Context {
 }
 
 /// The variables of a conversation, with those that transformers always gives.
-pub(crate) fn context(variables: &Object, messages: &[Value], tools: &Value, prompt: bool) -> Object {
+pub fn context(variables: &Object, messages: &[Value], tools: &Value, prompt: bool) -> Object {
     let mut context = Object::new();
     context.insert("messages", Value::List(messages.to_vec()));
     context.insert("tools", tools.clone());

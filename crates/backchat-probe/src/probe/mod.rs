@@ -15,21 +15,20 @@ mod stand_ins;
 pub mod steady;
 mod tools;
 
-/// The usual message keys for reasoning.
-pub use backchat_parser::deltas::REASONING_KEYS;
+pub use backchat_core::REASONING_KEYS;
+pub use context::context;
 pub use conversation::{
     Answer, Call, Message, PART_BREAK, ReasoningInput, after_tool, call, call_with, mentions_reasoning, name_in_id,
 };
 pub use prober::{Prober, Setting};
+pub use renderer::Renderer;
+pub use request::{role_of, said, text_part};
+pub use request_shape::{Absent, Offer, RequestShape};
+pub use stand_ins::{missing_tokens, stand_ins};
+pub use tools::json_type;
 
 /// The default clock for examining a chat template: fixed, so that results do not depend on the day.
 pub const NOW: &str = "2026-01-01T00:00:00";
 
-pub(crate) use context::{Context, context};
+pub(crate) use context::Context;
 pub(crate) use key::Known;
-pub(crate) use renderer::Renderer;
-pub(crate) use request::{role_of, said, text_part};
-pub use request_shape::{Absent, Offer, RequestShape};
-pub use stand_ins::missing_tokens;
-pub(crate) use stand_ins::stand_ins;
-pub use tools::json_type;

@@ -60,7 +60,7 @@ pub fn pick([first, second, third]: [&'static str; 3], index: usize) -> &'static
 }
 
 /// Generates needles of equal length that do not occur in a text.
-pub(crate) struct Needles {
+pub struct Needles {
     salt: String,
     next: usize,
 }
@@ -74,7 +74,7 @@ impl Needles {
         Self { salt, next: 0 }
     }
 
-    pub fn next(&mut self) -> String {
+    pub fn draw(&mut self) -> String {
         let mut needle = self.salt.clone();
         let _ = write!(needle, "{:06}q", self.next);
         self.next += 1;
@@ -119,7 +119,7 @@ mod tests {
         for (text, first) in [("Hello", "Qz000000q"), ("a Qz word", "Qzz000000q"), ("Qzz000000q", "Qzzz000000q")] {
             let mut needles = Needles::new(text);
             assert_eq!(needles.find(text), [], "{text}");
-            let (one, two) = (needles.next(), needles.next());
+            let (one, two) = (needles.draw(), needles.draw());
             assert_eq!((one.as_str(), one.len()), (first, two.len()));
             let length = one.len();
             let found = [(1, (1, 1 + length)), (0, (2 + length, 2 + 2 * length))];

@@ -24,7 +24,7 @@ pub(crate) type Outcome = Result<Rc<Rendered>, Rc<RenderError>>;
 
 /// Renders with one chat template. Clones share the cache and the refusals.
 #[derive(Clone)]
-pub(crate) struct Renderer<'t> {
+pub struct Renderer<'t> {
     template: &'t ChatTemplate,
     options: Rc<RenderOptions>,
     memory: Rc<Memory>,
@@ -89,12 +89,12 @@ impl<'t> Renderer<'t> {
     }
 
     /// The cached result of a context.
-    pub fn known(&self, context: &Rc<Context>) -> Option<Outcome> {
+    pub(crate) fn known(&self, context: &Rc<Context>) -> Option<Outcome> {
         let is_same = |known: &Rc<Context>| Rc::ptr_eq(known, context) || known.is(context);
         self.memory.cache.borrow().get(context.hash(), is_same).cloned()
     }
 
-    pub fn render_context(&self, context: &Rc<Context>) -> Outcome {
+    pub(crate) fn render_context(&self, context: &Rc<Context>) -> Outcome {
         let memory = &self.memory;
         if let Some(known) = self.known(context) {
             // Whoever asks again reads it again.
@@ -135,7 +135,7 @@ impl<'t> Renderer<'t> {
     }
 
     /// Which way conditions go in a context that the template accepts.
-    pub fn recorded(&self, context: &Context) -> Option<Ran> {
+    pub(crate) fn recorded(&self, context: &Context) -> Option<Ran> {
         self.may_render().then(|| context.recorded(self.template, &self.options)).flatten()
     }
 

@@ -24,7 +24,7 @@ impl RequestShape {
         if self.long_ids { text.replace(needle::LONGER_ID, "") } else { text }
     }
 
-    pub(crate) fn message(&self, message: &Message, reasoning_input: Option<&ReasoningInput>) -> Value {
+    pub fn message(&self, message: &Message, reasoning_input: Option<&ReasoningInput>) -> Value {
         match message {
             Message::System(text) => Value::from([("role", "system".into()), ("content", self.content(text))]),
             Message::User(text) => Value::from([("role", "user".into()), ("content", self.content(text))]),
@@ -46,12 +46,12 @@ impl RequestShape {
     }
 
     /// A text, in one part if content is given in parts.
-    pub(crate) fn text(&self, text: &str) -> Value {
+    pub fn text(&self, text: &str) -> Value {
         if self.content_parts { Value::List(vec![text_part(text)]) } else { text.into() }
     }
 
     /// The content of an answer that has none.
-    pub(crate) fn absent_content(&self) -> Option<Value> {
+    pub fn absent_content(&self) -> Option<Value> {
         match self.absent {
             Absent::Empty => Some("".into()),
             Absent::Null => Some(Value::Null),
@@ -92,16 +92,16 @@ impl RequestShape {
     }
 }
 
-pub(crate) fn role_of(message: &Value) -> Option<&str> {
+pub fn role_of(message: &Value) -> Option<&str> {
     message.get("role")?.as_str()
 }
 
 /// A message of any role with text content.
-pub(crate) fn said(role: &str, text: &str) -> Value {
+pub fn said(role: &str, text: &str) -> Value {
     Value::from([("role", role.into()), ("content", text.into())])
 }
 
-pub(crate) fn text_part(text: &str) -> Value {
+pub fn text_part(text: &str) -> Value {
     Value::from([("type", "text".into()), ("text", text.into())])
 }
 

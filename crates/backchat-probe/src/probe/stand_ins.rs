@@ -13,7 +13,7 @@ pub fn missing_tokens(template: &ChatTemplate, variables: &Object) -> Vec<&'stat
 }
 
 /// A text for each missing token that the template does not contain. With another `mark`, the texts have other lengths.
-pub(crate) fn stand_ins(template: &ChatTemplate, variables: &Object, mark: &str) -> Object {
+pub fn stand_ins(template: &ChatTemplate, variables: &Object, mark: &str) -> Object {
     let text = |name: &str| {
         let mut mark = mark.to_owned();
         while template.source().contains(&format!("<{mark}{name}{mark}>")) {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_chats::bridge::{Bridged, Edit, Refused};
+use backchat_chats::chats::{self, Chat, MaskPart, MaskRule, Masked, NotRendered};
 use backchat_core::json::{Object, Value};
 use backchat_parser::tokens::{Tokenizer, Tokens};
-use backchat_probe::bridge::{Bridged, Edit, Refused};
-use backchat_probe::chats::{self, Chat, MaskPart, MaskRule, Masked, NotRendered};
 use backchat_probe::doctor::{Options, Report};
 
 /// The output of `backchat doctor --format json`.

@@ -1,10 +1,10 @@
 //! The JSON results of `fix`.
 
 use backchat_chat::ChatTemplate;
+use backchat_chats::mending::{Change, Proof, Repair};
 use backchat_core::diagnostic::shell_word;
 use backchat_core::json::{Object, Value};
 use backchat_probe::doctor::{Options, Problem, examine_agents};
-use backchat_probe::mending::{Change, Proof, Repair};
 
 fn texts(texts: &[String]) -> Value {
     Value::List(texts.iter().map(|text| text.as_str().into()).collect())

@@ -1,8 +1,8 @@
 //! A repair as a review of a pull request: each change is a suggestion on the lines that it replaces.
 
+use backchat_chats::mending::Repair;
 use backchat_core::json::{Object, Value};
 use backchat_probe::diff::{DiffTag, lines, operations};
-use backchat_probe::mending::Repair;
 
 use super::proved;
 
@@ -59,8 +59,8 @@ fn comment(path: &str, first: usize, last: usize, text: &str) -> Value {
 mod tests {
     use super::*;
     use backchat_chat::ChatTemplate;
+    use backchat_chats::mending::repair;
     use backchat_probe::doctor::{Options, Problem};
-    use backchat_probe::mending::repair;
 
     /// The source with the suggestions applied, as GitHub does it.
     fn applied(source: &str, review: &Object) -> String {

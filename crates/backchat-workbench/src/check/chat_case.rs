@@ -2,9 +2,9 @@
 
 use super::fixture::{ActualChat, ChatCase};
 use crate::differences::differences;
+use backchat_chats::chats::Unrenderer;
 use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::Value;
-use backchat_probe::chats::Unrenderer;
 
 use std::sync::Arc;
 

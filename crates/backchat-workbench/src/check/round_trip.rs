@@ -8,6 +8,7 @@ use super::reading::Reading;
 use super::splits::WHOLE;
 use crate::differences::differences;
 use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_chats::chats::Unrenderer;
 use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::common_start;
@@ -15,7 +16,6 @@ use backchat_derive::derive::{self, Model};
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{Options, Parser};
 use backchat_parser::template::Template;
-use backchat_probe::chats::Unrenderer;
 
 /// A chat template from its source.
 #[derive(Debug)]

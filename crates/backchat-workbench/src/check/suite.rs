@@ -15,12 +15,12 @@ use super::golden::{Derived, check_derived};
 use super::output_case::{Settings, Split, Verdict, check_case, check_schema_case};
 use super::round_trip::Chat;
 use backchat_chat::{ChatTemplate, Instant};
+use backchat_chats::chats::Unrenderer;
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
 use backchat_core::json::{Object, Value};
 use backchat_legacy::schema::Schema;
 use backchat_legacy::schema::source::{self, TemplateOrSchema};
 use backchat_parser::template::Template;
-use backchat_probe::chats::Unrenderer;
 
 /// One thing a suite checks.
 #[derive(Clone, Copy, Debug)]

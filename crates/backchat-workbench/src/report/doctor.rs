@@ -11,11 +11,11 @@ use super::page::{Head, Mood, Section, page};
 use super::playground::Playground;
 use super::sides::{Piece, columns};
 use backchat_chat::ChatTemplate;
+use backchat_chats::mending::Repair;
 use backchat_core::diagnostic::{Diagnostic, counted};
 use backchat_core::json::Value;
 use backchat_core::text::{common_start, slice};
 use backchat_probe::doctor::{self, Exhibit, Fact, Options, Report};
-use backchat_probe::mending::Repair;
 
 /// The groups of facts: their value, and its title on a page.
 const GROUPS: [(&str, &str, &str); 5] = [

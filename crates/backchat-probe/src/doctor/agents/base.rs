@@ -9,7 +9,7 @@ use backchat_core::json::Value;
 
 /// How a template takes calls.
 #[derive(Clone, Debug)]
-pub(crate) struct Calls {
+pub struct Calls {
     /// Whether arguments are JSON text.
     pub as_text: bool,
     /// The tools that have to be offered.
@@ -19,7 +19,7 @@ pub(crate) struct Calls {
 }
 
 /// A template, and the forms that it takes.
-pub(crate) struct Base<'p, 't> {
+pub struct Base<'p, 't> {
     pub probe: &'p Probe<'t>,
     /// Whether it takes content in parts only.
     pub in_parts: bool,

@@ -43,7 +43,7 @@ impl Fate {
 
 /// A conversation, with the texts that a healthy template may render.
 #[derive(Clone, Debug)]
-pub(crate) struct Case {
+pub struct Case {
     pub problem: Problem,
     pub shape: &'static str,
     pub chat: Chat,

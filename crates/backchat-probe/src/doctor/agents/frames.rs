@@ -10,7 +10,7 @@ const MOST_OPENING: usize = 80;
 
 /// Where the system message stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum SystemFrame {
+pub enum SystemFrame {
     /// Unknown, or without a turn of its own.
     #[default]
     Unknown,
@@ -22,7 +22,7 @@ pub(crate) enum SystemFrame {
 
 /// The frames of a template; all texts are empty if they could not be found.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Frames {
+pub struct Frames {
     /// Whether the frames of user and assistant are known.
     pub are_known: bool,
     pub user_open: String,

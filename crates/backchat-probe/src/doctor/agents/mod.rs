@@ -11,7 +11,7 @@ mod frames;
 mod history;
 mod problem;
 mod roles;
-pub(crate) mod said;
+pub mod said;
 #[cfg(test)]
 mod tests;
 
@@ -22,11 +22,11 @@ use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 use cases::Cases;
 
-pub(crate) use base::Base;
-pub(crate) use case::Case;
+pub use base::Base;
+pub use case::Case;
 pub use case::Fate;
 pub use forgery::Forgery;
-pub(crate) use frames::SystemFrame;
+pub use frames::SystemFrame;
 pub use problem::Problem;
 
 /// One conversation, and what became of it.
@@ -125,7 +125,7 @@ pub fn is_agent_shape(name: &str) -> bool {
 }
 
 /// The conversations that apply to a template, with their healthy renders.
-pub(crate) fn cases(base: &Base<'_, '_>) -> Vec<Case> {
+pub fn cases(base: &Base<'_, '_>) -> Vec<Case> {
     let mut cases = Cases { base, found: Vec::new() };
     cases.roles();
     cases.contents();

@@ -5,20 +5,20 @@ use crate::probe::{RequestShape, needle, said, text_part};
 use backchat_core::json::{Object, Value};
 
 /// A third user text, and a second result.
-pub(crate) const THIRD: &str = needle::AFTER;
-pub(crate) const OTHER_RESULT: &str = needle::SECOND;
+pub const THIRD: &str = needle::AFTER;
+pub const OTHER_RESULT: &str = needle::SECOND;
 /// An id as OpenAI's API writes them.
 pub(crate) const LONG_ID: &str = "call_Qz8fK2mWx0LhT4nYbCvD7rPs";
 
-pub(crate) fn user(text: &str) -> Value {
+pub fn user(text: &str) -> Value {
     said("user", text)
 }
 
-pub(crate) fn system(text: &str) -> Value {
+pub fn system(text: &str) -> Value {
     said("system", text)
 }
 
-pub(crate) fn answer(text: &str) -> Value {
+pub fn answer(text: &str) -> Value {
     said("assistant", text)
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn in_part(message: Value) -> Value {
 }
 
 /// A message without a key.
-pub(crate) fn without(message: Value, key: &str) -> Value {
+pub fn without(message: Value, key: &str) -> Value {
     let Value::Object(mut entries) = message else { return message };
     entries.shift_remove(key);
     Value::Object(entries)
@@ -53,7 +53,7 @@ pub(crate) fn with_call(message: Value, change: impl FnOnce(&mut Object)) -> Val
 }
 
 /// The same message with the arguments of its first call replaced.
-pub(crate) fn with_arguments(message: Value, arguments: Value) -> Value {
+pub fn with_arguments(message: Value, arguments: Value) -> Value {
     with_call(message, |call| {
         if let Some(Value::Object(function)) = call.get_mut("function") {
             function.insert("arguments", arguments);
@@ -62,7 +62,7 @@ pub(crate) fn with_arguments(message: Value, arguments: Value) -> Value {
 }
 
 /// The result of a call.
-pub(crate) fn result(index: usize, text: &str) -> Value {
+pub fn result(index: usize, text: &str) -> Value {
     let (id, name) = (needle::pick(needle::IDS, index), needle::pick(needle::NAMES, index));
     let entries = [("role", "tool"), ("tool_call_id", id), ("name", name), ("content", text)];
     Value::from(entries.map(|(key, text)| (key, Value::from(text))))

@@ -6,8 +6,8 @@ use super::super::html::Html;
 use super::super::repairs;
 use super::Examined;
 use crate::answers::proved;
+use backchat_chats::mending::Repair;
 use backchat_probe::doctor::Shape;
-use backchat_probe::mending::Repair;
 
 /// How many lines of the template are shown around one with a problem.
 const AROUND: usize = 2;
