@@ -105,12 +105,24 @@ impl Derivation {
         }
         prompts(page, &found.wire)?;
         arguments(page, &found.wire)?;
+        self.proof(page, found.renders)?;
+        self.limits(page)?;
+        let refused = found.refused.iter().map(|message| code(&shortened(message, EXCERPT)));
+        let replaced = format!(
+            "Refused probes\n\nThe template raised an error on some probes; they were replaced by others ({}).\n",
+            found.request_shape
+        );
+        list_section(page, &replaced, refused)
+    }
+
+    /// What the proof saw, and what the wire format loses.
+    fn proof(&self, page: &mut String, renders: usize) -> std::fmt::Result {
         writeln!(page, "## Proof\n")?;
         writeln!(
             page,
             "The evidence comes from {} renders. The proof rendered {} other conversations, cut out the last turn of each, and \
              parsed it whole and one character at a time, with and without the stop token. {} parse back exactly.",
-            found.renders, self.verdict.cases, self.verdict.passed
+            renders, self.verdict.cases, self.verdict.passed
         )?;
         if self.verdict.recut > 0 {
             writeln!(
@@ -123,6 +135,11 @@ impl Derivation {
             writeln!(page, "\n- Lost by the wire format: {}.", escape(&loss.describe()))?;
             writeln!(page, "  - text: {}", code(&shortened(&loss.example, EXCERPT)))?;
         }
+        Ok(())
+    }
+
+    /// What the readers and the notes limit.
+    fn limits(&self, page: &mut String) -> std::fmt::Result {
         let readers = self.readers.iter().map(|reading| {
             let other =
                 reading.other.map_or_else(String::new, |(target, effect)| format!("; `--target {target}` {effect}"));
@@ -135,13 +152,7 @@ impl Derivation {
             let help = note.help.as_ref().map_or_else(String::new, |help| format!(" {}.", capitalized(help)));
             format!("{}.{}", escape(&capitalized(&note.message)), escape(&help))
         });
-        list_section(page, "Limits\n", notes)?;
-        let refused = found.refused.iter().map(|message| code(&shortened(message, EXCERPT)));
-        let replaced = format!(
-            "Refused probes\n\nThe template raised an error on some probes; they were replaced by others ({}).\n",
-            found.request_shape
-        );
-        list_section(page, &replaced, refused)
+        list_section(page, "Limits\n", notes)
     }
 
     /// Every cause of failure: the rendered turn, the positions of its parts, and the wrong boundary.

@@ -277,11 +277,10 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     if coverage.lacks_calls() {
         verdict.inexpressible = proof.turns_with_calls();
     }
-    let is_exact = verdict.holds() && explained.departures.is_empty();
-    let is_sound = verdict.scope.broken().is_none() && verdict.unread_setting.is_none();
+    let is_explained = explained.departures.is_empty();
     let status = match coverage.lacks_calls() {
         true => Status::Inexpressible,
-        false if is_exact && coverage.is_whole() && meets_readers && is_sound => Status::Proved,
+        false if is_proved(&verdict) && coverage.is_whole() && is_explained && meets_readers => Status::Proved,
         false => Status::Partial,
     };
     let mut diagnostics = misspelt(prober.template().source());
@@ -321,6 +320,11 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
         fuller: fuller.map(|(target, _)| target),
         remedy: None,
     }
+}
+
+/// Whether every conversation came back, within a scope that nothing breaks.
+fn is_proved(verdict: &Verdict) -> bool {
+    verdict.holds() && verdict.scope.broken().is_none() && verdict.unread_setting.is_none()
 }
 
 /// The names and markers that the chat template probably misspells: the draft may have them.

@@ -141,13 +141,7 @@ impl Finder<'_, '_> {
             None => located.object.is_some() && list_with(&one, 1),
         };
         let (mut cuts, mut sections) = (Vec::new(), Vec::new());
-        let both = two.and_then(|two| {
-            let [first, second] = [0, 1].map(|index| self.locate(two, index, pairs.as_ref()));
-            let (first, second) = (first?.range, second?.range);
-            let texts = || [self.before(two, &first), two.get(first.end..second.start), two.rest(second.end)];
-            (first.end <= second.start).then(texts)
-        });
-        match both {
+        match two.and_then(|two| self.around_two(two, pairs.as_ref())) {
             Some([before, mid, after]) => {
                 // A single call may lack the marks around several.
                 let own = self.before(&one, &located.range);
@@ -183,6 +177,14 @@ impl Finder<'_, '_> {
             ids_hold_names: self.ids_hold_names,
             margins: margins(&one, &located),
         })
+    }
+
+    /// The text before, between and after the first two calls.
+    fn around_two<'r>(&self, two: &'r Trace, pairs: Option<&Pairs>) -> Option<[&'r str; 3]> {
+        let [first, second] = [0, 1].map(|index| self.locate(two, index, pairs));
+        let (first, second) = (first?.range, second?.range);
+        let texts = || [self.before(two, &first), two.get(first.end..second.start), two.rest(second.end)];
+        (first.end <= second.start).then(texts)
     }
 
     /// The marks before several calls, if they have others than one call.

@@ -59,34 +59,19 @@ struct Inference<'p, 't> {
 
 impl<'t> Inference<'_, 't> {
     fn wire(&self) -> Option<WireFormat> {
-        let plain = self.turns(&self.offering).trace(History::User, &shapes::content(), &Setting::new())?;
-        if !plain.shows(SlotKind::Content) {
-            return None;
-        }
+        let plain = self.turns(&self.offering).trace(History::User, &shapes::content(), &Setting::new());
+        let plain = plain.filter(|trace| trace.shows(SlotKind::Content))?;
         let mut end = self.end_of_turn(&plain);
         let thought = self.thought(&end);
         let mut prompts = self.prompts(thought.as_ref());
         self.end_before_header(&mut end, &prompts);
-        let elsewhere = match thought {
-            None => late::find(self.turns(&self.offering), self.usage, &end)
-                .or_else(|| hidden::find(&self.plain, self.segmentation, self.usage, &prompts)),
-            Some(_) => None,
-        };
-        // The opening of reasoning is part of the turn even if every rendered turn begins with it.
-        if let Some(found) = elsewhere.as_ref().filter(|found| !found.is_late) {
-            prompts.iter_mut().for_each(|prompt| begin_before(prompt, self.segmentation, &found.open));
-        }
+        let elsewhere = if thought.is_none() { self.reasoning_elsewhere(&mut prompts, &end) } else { None };
         let begin = |trace: &Trace| self.begin_of(trace, &prompts);
-        let (mut reasoning, content) = self.parts(&plain, thought, elsewhere, &prompts, &end, &begin);
-        let mut content = settled(self.segmentation, content, &end);
-        if let Some(rest) = end.strip_prefix(content.close.as_str()) {
-            end = rest.to_owned();
-        }
+        let (mut reasoning, mut content) = self.parts(&plain, thought, elsewhere, &prompts, &end);
+        settle(self.segmentation, &mut content, &mut end);
         let trailing = self.trailing(&end);
         // Text that the prompt always writes does not open content.
-        let is_written =
-            |prompt: &Prompt| prompt.header_in_prompt_only && prompt.header.trim_end().ends_with(content.open.trim());
-        if prompts.iter().all(is_written) {
+        if is_in_prompts(&prompts, &content.open) {
             content.open.clear();
         }
         let thinking = self.offering.with_reasoning(reasoning.as_ref().and_then(Reasoning::first_input));
@@ -96,8 +81,7 @@ impl<'t> Inference<'_, 't> {
         encoded::unquote(self.turns(&self.offering), reasoning.as_mut(), &mut content, &mut end);
         if content.is_json {
             // Without its quote, the end may begin with the mark that closes content.
-            content = settled(self.segmentation, content, &end);
-            end = end.strip_prefix(content.close.as_str()).unwrap_or(&end).to_owned();
+            settle(self.segmentation, &mut content, &mut end);
         }
         content.join = repeated::content(self.turns(&self.offering), &content, &end);
         let before = reasoning.as_ref().filter(|reasoning| !reasoning.is_late);
@@ -108,9 +92,7 @@ impl<'t> Inference<'_, 't> {
         if let Some(calls) = &calls {
             self.place(&called, calls, reasoning.as_ref(), &begin, &mut content);
         }
-        if self.lacks_open(&content) {
-            content.open.clear();
-        }
+        self.without_open(&mut content);
         content.labels =
             self.labels(&prompts, &content, reasoning.as_ref(), calls.as_ref().map(|calls| (&called, calls)));
         let (stops, given_stops) = self.stops(&called, &end, calls.as_ref());
@@ -118,15 +100,13 @@ impl<'t> Inference<'_, 't> {
             move_separator_to_openings(&mut prompts, calls, &mut content);
         }
         // If a prompt opens content, the turn begins there.
-        prompts
-            .iter_mut()
-            .filter(|prompt| !prompt.header_in_prompt_only)
-            .for_each(|prompt| begin_at(prompt, &content.open));
+        for prompt in prompts.iter_mut().filter(|prompt| !prompt.header_in_prompt_only) {
+            begin_at(prompt, &content.open);
+        }
         let message = encoded::message(self.turns(&called), reasoning.as_ref(), calls.as_ref());
-        let segmentation = self.segmentation;
         Some(WireFormat {
             request_shape,
-            segmentation,
+            segmentation: self.segmentation,
             prompts,
             reasoning,
             content,
@@ -257,6 +237,17 @@ impl<'t> Inference<'_, 't> {
         marks.filter(|mark| self.segmentation.is_distinctive(mark)).map(|mark| mark.trim().to_owned()).collect()
     }
 
+    /// Reasoning after content, or that no render shows.
+    fn reasoning_elsewhere(&self, prompts: &mut [Prompt], end: &str) -> Option<Reasoning> {
+        let late = late::find(self.turns(&self.offering), self.usage, end);
+        let found = late.or_else(|| hidden::find(&self.plain, self.segmentation, self.usage, prompts))?;
+        // The opening of reasoning is part of the turn even if every rendered turn begins with it.
+        if !found.is_late {
+            prompts.iter_mut().for_each(|prompt| begin_before(prompt, self.segmentation, &found.open));
+        }
+        Some(found)
+    }
+
     /// The text that renders write after the end of a turn, under each setting.
     fn trailing(&self, end: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
@@ -290,11 +281,16 @@ impl<'t> Inference<'_, 't> {
         headers.max().unwrap_or(0)
     }
 
-    /// Whether content has its opening only if tools are offered.
-    fn lacks_open(&self, content: &Content) -> bool {
+    /// Removes the opening of content if it is only there where tools are offered.
+    fn without_open(&self, content: &mut Content) {
         let open = content.open.trim();
+        if open.is_empty() {
+            return;
+        }
         let plain = self.turns(&self.plain).trace(History::User, &shapes::content(), &Setting::new());
-        !open.is_empty() && plain.is_some_and(|trace| trace.shows(SlotKind::Content) && !trace.lead().contains(open))
+        if plain.is_some_and(|trace| trace.shows(SlotKind::Content) && !trace.lead().contains(open)) {
+            content.open.clear();
+        }
     }
 
     /// Texts that begin a plain turn after some histories, under some settings or with tools, or content before calls, and
@@ -376,6 +372,29 @@ impl<'t> Inference<'_, 't> {
     }
 }
 
+/// Whether every prompt ends with this opening of content, which turns do not repeat.
+fn is_in_prompts(prompts: &[Prompt], open: &str) -> bool {
+    prompts.iter().all(|prompt| prompt.header_in_prompt_only && prompt.header.trim_end().ends_with(open.trim()))
+}
+
+/// Separates the close of content from the end of the turn: a closing mark may have been mistaken for a part of the end.
+fn settle(segmentation: Segmentation, content: &mut Content, end: &mut String) {
+    let open = content.open.trim();
+    if content.close.is_empty()
+        && !open.is_empty()
+        && let Some(first) = segmentation.first(end)
+        && let Some(rest) = end.trim().strip_prefix(first)
+        && !rest.is_empty()
+        && segmentation.share_a_word(first, open, rest)
+    {
+        let space = end.len() - end.trim_start().len();
+        content.close = slice(end, ..space + first.len()).to_owned();
+    }
+    if let Some(rest) = end.strip_prefix(content.close.as_str()) {
+        *end = rest.to_owned();
+    }
+}
+
 /// The marks of a text that ends turns. An engine may stop at each, except those that vary. A text without marks is one
 /// stop.
 fn stops_of(segmentation: Segmentation, text: &str) -> Vec<&str> {
@@ -392,22 +411,6 @@ pub(super) fn other_tools(request_shape: RequestShape) -> Value {
     let arguments = [("some_key".to_owned(), "text".into())].into_iter().collect();
     let call = Call { id: String::new(), name: "another_tool".to_owned(), arguments };
     request_shape.tools(&[Message::Assistant(Answer::calls(vec![call]))])
-}
-
-/// Moves a closing mark that was mistaken for the end of the turn back to content.
-fn settled(segmentation: Segmentation, mut content: Content, end: &str) -> Content {
-    let open = content.open.trim();
-    if content.close.is_empty()
-        && !open.is_empty()
-        && let Some(first) = segmentation.first(end)
-        && let Some(rest) = end.trim().strip_prefix(first)
-        && !rest.is_empty()
-        && segmentation.share_a_word(first, open, rest)
-    {
-        let space = end.len() - end.trim_start().len();
-        content.close = slice(end, ..space + first.len()).to_owned();
-    }
-    content
 }
 
 /// Moves a mark at the end of the header into the turn.

@@ -173,8 +173,9 @@ impl<'t> Setup<'_, 't> {
         let mut request = (*request).clone();
         request.usage.settings = vec![setting];
         let histories = histories.iter().filter(|history| history.is_main).cloned().collect();
-        let mut cutter = Cutter::new(plain, offering, &request, histories, *tokens, TurnStarts::default());
-        cutter.cases(said)
+        let turn_starts = TurnStarts::default();
+        let cutter = Cutter { plain, offering, request: &request, histories, tokens: *tokens, turn_starts };
+        cutter.with_openings().cases(said)
     }
 }
 

@@ -180,39 +180,10 @@ pub(super) fn regions(events: &[Event]) -> Vec<Region> {
     regions
 }
 
-/// Finds the boundary that causes a difference. `read` is the parsed text: the end of the prefix, `offset`
-/// bytes of it, and the text.
-pub(super) fn find(
-    part: Part,
-    expected: &Answer,
-    message: &Object,
-    events: &[Event],
-    read: &str,
-    offset: usize,
-    reasoning: Option<&str>,
-) -> Option<Boundary> {
-    let parse = Parse { expected, regions: regions(events), read, offset };
-    match part {
-        Part::Content => {
-            // If content contains a call, the boundary of the call is wrong.
-            if let Some(name) = parse.swallowed_call() {
-                return parse.boundary(CALLS, name, Fault::NotOpened { inside: Some("content".to_owned()) });
-            }
-            parse.of_text("content", expected.content.as_deref(), |read, said| read.rfind(said))
-        }
-        Part::Reasoning => {
-            let field = reasoning.unwrap_or("reasoning_content");
-            parse.of_text(field, expected.reasoning.as_deref(), |read, said| read.find(said))
-        }
-        Part::Calls => parse.of_calls(),
-        Part::Name | Part::Id | Part::Arguments => parse.of_call_part(part, message),
-    }
-}
-
 const CALLS: &str = "tool_calls";
 
 /// A wrong parse of a text.
-struct Parse<'p> {
+pub(super) struct Parse<'p> {
     expected: &'p Answer,
     regions: Vec<Region>,
     read: &'p str,
@@ -220,6 +191,30 @@ struct Parse<'p> {
 }
 
 impl<'p> Parse<'p> {
+    /// `read` is the parsed text: the end of the prefix, `offset` bytes of it, and the text.
+    pub fn new(expected: &'p Answer, events: &[Event], read: &'p str, offset: usize) -> Self {
+        Self { expected, regions: regions(events), read, offset }
+    }
+
+    /// The boundary that causes the difference in this part of the message.
+    pub fn wrong_boundary(&self, part: Part, message: &Object, reasoning: Option<&str>) -> Option<Boundary> {
+        match part {
+            Part::Content => {
+                // If content contains a call, the boundary of the call is wrong.
+                if let Some(name) = self.swallowed_call() {
+                    return self.boundary(CALLS, name, Fault::NotOpened { inside: Some("content".to_owned()) });
+                }
+                self.of_text("content", self.expected.content.as_deref(), |read, said| read.rfind(said))
+            }
+            Part::Reasoning => {
+                let field = reasoning.unwrap_or("reasoning_content");
+                self.of_text(field, self.expected.reasoning.as_deref(), |read, said| read.find(said))
+            }
+            Part::Calls => self.of_calls(),
+            Part::Name | Part::Id | Part::Arguments => self.of_call_part(part, message),
+        }
+    }
+
     /// A position, relative to the text without the prefix.
     fn at(&self, place: usize) -> usize {
         place.saturating_sub(self.offset)
@@ -369,7 +364,7 @@ mod tests {
         let reasoning = reasoning_field(&template);
         let broken = events.iter().any(|event| matches!(event, Event::Malformed { .. })).then_some(Part::Calls);
         let part = difference(expected, &finished.message, reasoning, "").or(broken)?;
-        find(part, expected, &finished.message, &events, text, 0, reasoning)
+        Parse::new(expected, &events, text, 0).wrong_boundary(part, &finished.message, reasoning)
     }
 
     fn content(text: &str) -> Answer {
@@ -476,7 +471,9 @@ mod tests {
         let message = parser.finish_into(&mut |event| events.push(event.to_owned())).unwrap().message;
         // What is read begins after the anchor; the prompt ends within the region.
         let (read, offset) = ("<say>Er,Yes.</say>", "<say>Er,".len());
-        let boundary = find(Part::Content, &content("Yes."), &message, &events, read, offset, None).unwrap();
+        let expected = content("Yes.");
+        let parse = Parse::new(&expected, &events, read, offset);
+        let boundary = parse.wrong_boundary(Part::Content, &message, None).unwrap();
         assert_eq!(
             boundary.describe(),
             "`content` should begin at byte 0; it began in the prompt, 3 bytes before the text"
@@ -507,7 +504,8 @@ mod tests {
             captures: Default::default(),
         };
         let message = Object::from([("content".to_owned(), "Yes. No.".into())]);
-        let found = find(Part::Content, &expected, &message, &[open(6)], "<bot> Yes. No.", 6, None).unwrap();
+        let parse = Parse::new(&expected, &[open(6)], "<bot> Yes. No.", 6);
+        let found = parse.wrong_boundary(Part::Content, &message, None).unwrap();
         assert_eq!((found.at, found.fault), (0, Fault::NotOpened { inside: None }));
     }
 

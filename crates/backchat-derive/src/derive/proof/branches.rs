@@ -274,8 +274,9 @@ impl Reached {
         let offers = offering(&proof.offering, self.suggested.tool.as_deref());
         let mut request = request.clone();
         request.usage.settings = vec![self.known.setting.clone()];
-        let mut cutter = Cutter::new(plain, &offers, &request, histories, *tokens, TurnStarts::default());
-        self.listed(proof, cutter.cases(&said))
+        let turn_starts = TurnStarts::default();
+        let cutter = Cutter { plain, offering: &offers, request: &request, histories, tokens: *tokens, turn_starts };
+        self.listed(proof, cutter.with_openings().cases(&said))
     }
 
     fn listed(&self, proof: &Proof<'_>, cases: Vec<Case>) -> Vec<Branch> {

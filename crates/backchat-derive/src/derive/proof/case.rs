@@ -113,23 +113,16 @@ pub(super) struct TurnStarts {
 }
 
 impl<'p, 't> Cutter<'p, 't> {
-    pub fn new(
-        plain: &'p Prober<'t>,
-        offering: &'p Prober<'t>,
-        request: &'p Request,
-        histories: Vec<History>,
-        tokens: Tokens<'p>,
-        turn_starts: TurnStarts,
-    ) -> Self {
-        let mut cutter = Self { plain, offering, request, histories, tokens, turn_starts };
-        if cutter.turn_starts.openings.is_none() {
-            // The opening of reasoning under one setting is needed to judge the prompts of others.
-            for setting in 0..cutter.request.usage.settings.len() {
-                cutter.turn_start(0, setting, false);
+    /// Learns the openings of reasoning, unless the turn starts know them: the opening under one setting is needed to judge
+    /// the prompts of others.
+    pub fn with_openings(mut self) -> Self {
+        if self.turn_starts.openings.is_none() {
+            for setting in 0..self.request.usage.settings.len() {
+                self.turn_start(0, setting, false);
             }
-            cutter.turn_starts.known.clear();
+            self.turn_starts.known.clear();
         }
-        cutter
+        self
     }
 
     /// The cases of these answers, each turn once.

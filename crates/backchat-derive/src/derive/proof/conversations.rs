@@ -158,6 +158,31 @@ const ARGUMENTS: [(&str, &str, &str); 19] = [
 
 /// The answers of the proof, independent of the draft.
 pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
+    let tested = |(name, answer, reach)| TestAnswer::new(name, answer, reach, named_ids);
+    let mut said: Vec<TestAnswer> = structures().map(tested).into();
+    let mut value = |name: String, answer| said.push(TestAnswer::new(name, answer, Reach::Value, named_ids));
+    for (name, text) in TEXTS {
+        value(name.to_owned(), Answer::content(text));
+    }
+    for (name, tool, arguments) in ARGUMENTS {
+        value(format!("a call with {name}"), Answer::calls(vec![call("a1B2c3D4e", tool, arguments)]));
+    }
+    if !foreign.is_empty() {
+        let text = format!("Elsewhere people write {}, as you know.", foreign.join(" or "));
+        value("markers of other formats".to_owned(), Answer::content(&text));
+        let query = [("query", format!("{} end.", foreign.join(" then ")).into()), ("limit", 1.into())];
+        value("a call with markers of other formats".to_owned(), called("run-sql.v2", query));
+        let thought = format!("The text {} is only quoted.", foreign.join(" and "));
+        value(
+            "reasoning with markers of other formats".to_owned(),
+            Answer::content("Yes, 43 km.").with_reasoning(&thought),
+        );
+    }
+    said
+}
+
+/// Answers of every structure: which parts there are, and how many calls.
+fn structures() -> [(&'static str, Answer, Reach); 17] {
     let route = |id: &str, arguments: &str| call(id, "get_route", arguments);
     let first = route("a1B2c3D4e", r#"{"city": "Ghent", "days": 2}"#);
     let again = route("f5G6h7I8j", r#"{"city": "Ghent", "days": 2}"#);
@@ -173,7 +198,7 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
     let short = Answer::content("Yes, 43 km.");
     let in_parts = Answer::content(&format!("First to Ghent,{PART_BREAK}then to Brno."));
     let long = Answer::content(TEXTS.first().map_or("", |(_, text)| text));
-    let structures = [
+    [
         ("a short answer", short.clone(), Reach::Settings),
         ("a call", one.clone(), Reach::Settings),
         ("two calls", two.clone(), Reach::Settings),
@@ -199,28 +224,7 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
             one.with_content("Let me look.").with_reasoning(PLAIN_THOUGHT),
             Reach::Value,
         ),
-    ];
-    let tested = |(name, answer, reach)| TestAnswer::new(name, answer, reach, named_ids);
-    let mut said: Vec<TestAnswer> = structures.map(tested).into();
-    let mut value = |name: String, answer| said.push(TestAnswer::new(name, answer, Reach::Value, named_ids));
-    for (name, text) in TEXTS {
-        value(name.to_owned(), Answer::content(text));
-    }
-    for (name, tool, arguments) in ARGUMENTS {
-        value(format!("a call with {name}"), Answer::calls(vec![call("a1B2c3D4e", tool, arguments)]));
-    }
-    if !foreign.is_empty() {
-        let text = format!("Elsewhere people write {}, as you know.", foreign.join(" or "));
-        value("markers of other formats".to_owned(), Answer::content(&text));
-        let query = [("query", format!("{} end.", foreign.join(" then ")).into()), ("limit", 1.into())];
-        value("a call with markers of other formats".to_owned(), called("run-sql.v2", query));
-        let thought = format!("The text {} is only quoted.", foreign.join(" and "));
-        value(
-            "reasoning with markers of other formats".to_owned(),
-            Answer::content("Yes, 43 km.").with_reasoning(&thought),
-        );
-    }
-    said
+    ]
 }
 
 /// A call with an argument that contains the separator of arguments, without quotes at its ends, which would be escaped.

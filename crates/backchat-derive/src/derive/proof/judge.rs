@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::boundary::{self, Boundary, Region};
+use super::boundary::{self, Parse, Region};
 use super::case::Case;
 use super::conversations::tools;
 use super::reading::{
@@ -53,7 +53,7 @@ impl<'a, 't> Judge<'a, 't> {
         for text in [Some(&case.text), case.unstopped.as_ref()].into_iter().flatten() {
             let (message, events, offset) = match self.read(&case.prefix, text) {
                 Ok(read) => read,
-                Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), None, Value::Null),
+                Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), Value::Null),
             };
             // A malformed region is an error in the reference implementation, even if the message is right.
             let broken = events.iter().any(|event| matches!(event, Event::Malformed { .. })).then_some(Part::Calls);
@@ -72,9 +72,10 @@ impl<'a, 't> Judge<'a, 't> {
                     None => {
                         let kept = slice(&case.prefix, case.prefix.len().saturating_sub(offset)..);
                         let read = format!("{kept}{text}");
-                        let boundary =
-                            boundary::find(part, &case.expected, &message, &events, &read, offset, self.reasoning);
-                        return self.failed(case, text, part, part.describe(), boundary, Value::Object(message));
+                        let parse = Parse::new(&case.expected, &events, &read, offset);
+                        let boundary = parse.wrong_boundary(part, &message, self.reasoning);
+                        let failure = self.failure(case, text, part, part.describe(), Value::Object(message));
+                        return Fate::Failed(Box::new(Failure { boundary, ..failure }));
                     }
                 }
             }
@@ -82,22 +83,26 @@ impl<'a, 't> Judge<'a, 't> {
         }
         let singly = match self.read_singly(case) {
             Ok(singly) => singly,
-            Err(error) => return self.failed(case, &case.text, Part::Content, &error.to_string(), None, Value::Null),
+            Err(error) => return self.failed(case, &case.text, Part::Content, &error.to_string(), Value::Null),
         };
         for ((text, message), other) in whole.into_iter().zip(singly) {
             if other != message {
                 let part = difference(&case.expected, &other, self.reasoning, &case.prompted).unwrap_or(Part::Content);
                 let what = "the message, which depends on where the text is cut,";
-                return self.failed(case, text, part, what, None, Value::Object(other));
+                return self.failed(case, text, part, what, Value::Object(other));
             }
         }
         lost.map_or(Fate::Passed, Fate::Lost)
     }
 
-    fn failed(&self, case: &Case, text: &str, part: Part, what: &str, boundary: Option<Boundary>, got: Value) -> Fate {
+    /// A failure without a boundary to blame.
+    fn failed(&self, case: &Case, text: &str, part: Part, what: &str, got: Value) -> Fate {
+        Fate::Failed(Box::new(self.failure(case, text, part, what, got)))
+    }
+
+    fn failure(&self, case: &Case, text: &str, part: Part, what: &str, got: Value) -> Failure {
         let expected = message_of(&case.expected, self.reasoning);
-        let failure = Failure::new(case, part, what.to_owned(), expected, got);
-        Fate::Failed(Box::new(Failure { boundary, text: text.to_owned(), ..failure }))
+        Failure { text: text.to_owned(), ..Failure::new(case, part, what.to_owned(), expected, got) }
     }
 
     fn options(&self) -> Options {

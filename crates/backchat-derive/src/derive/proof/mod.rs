@@ -159,7 +159,9 @@ impl<'t> Proof<'t> {
         let calls = self.request.calls;
         let histories = conversations::histories(calls.named_ids, calls.several);
         let turn_starts = self.turn_starts.take();
-        let mut cutter = Cutter::new(&self.plain, &self.offering, &self.request, histories, self.tokens, turn_starts);
+        let Self { plain, offering, request, tokens, .. } = self;
+        let cutter = Cutter { plain, offering, request, histories, tokens: *tokens, turn_starts };
+        let mut cutter = cutter.with_openings();
         let done = work(&mut cutter);
         self.turn_starts.replace(cutter.turn_starts);
         done

@@ -117,8 +117,10 @@ impl Proof<'_> {
             is_main: true,
             is_brief: false,
         };
-        let turn_starts = TurnStarts::default();
-        let mut cutter = Cutter::new(&self.plain, &offering, &request, vec![history], self.tokens, turn_starts);
+        let (histories, turn_starts) = (vec![history], TurnStarts::default());
+        let Self { plain, tokens, .. } = self;
+        let cutter = Cutter { plain, offering: &offering, request: &request, histories, tokens: *tokens, turn_starts };
+        let mut cutter = cutter.with_openings();
         let known_tools = Tools::new(&tools).map(Arc::new).ok()?;
         let judge = Judge::new(template, known_tools, &self.plain, &offering);
         let mut turns = Vec::new();

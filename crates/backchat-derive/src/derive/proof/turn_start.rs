@@ -109,11 +109,11 @@ impl TurnStart {
             shared = common_start(shared, thought);
         }
         let shared = if is_exact { tail.len() } else { whole_marks(tail, shared.len()) };
-        // Whether plain turns have the header of the prompt and only lack the text after it.
         let is_headed = tail.strip_suffix(generated.as_str()).is_some_and(|before| {
             tail.get(before.len()..shared).is_some_and(|header| header.contains(char::is_alphanumeric))
         });
-        let state = match state(tail, shared, is_headed, thought.as_deref(), openings, |open| scene.takes_out(open)) {
+        let surplus = Surplus { shared: slice(tail, ..shared), text: slice(tail, shared..), is_headed };
+        let state = match surplus.state(thought.as_deref(), openings, |open| scene.takes_out(open)) {
             State::Plain if scene.begins_call(tail, shared) => State::Call,
             state => state,
         };
@@ -238,58 +238,63 @@ impl TurnStart {
     }
 }
 
-/// The effect of the prompt's surplus over plain turns, judged by the text around reasoning in renders. `takes_out` says
-/// whether renders leave out content up to the closing mark of a text.
-fn state(
-    tail: &str,
-    shared: usize,
+/// The end of a prompt, beside that of plain turns.
+struct Surplus<'t> {
+    /// The text that plain turns begin with, too.
+    shared: &'t str,
+    /// The text that only the prompt has.
+    text: &'t str,
+    /// Whether plain turns have the header of the prompt and only lack the text after it.
     is_headed: bool,
-    thought: Option<&str>,
-    openings: &mut Vec<String>,
-    takes_out: impl Fn(&str) -> bool,
-) -> State {
-    let surplus = slice(tail, shared..);
-    if let Some((lead, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
-        let open = lead.strip_prefix(slice(tail, ..shared)).unwrap_or(lead).trim();
-        if !open.is_empty() && !openings.iter().any(|known| known == open) {
-            openings.push(open.to_owned());
-        }
-        if surplus.trim().is_empty() {
-            return State::Plain;
-        }
-        if open.is_empty() {
-            // No render shows the opening of reasoning: text that shares a word with the closing is one.
-            let close = before(before(after, needle::CONTENT), needle::NAMES[0]).trim();
-            let surplus = surplus.trim_end();
-            let last = slice(surplus, surplus.len() - overlap(surplus, close)..);
-            // Other text that a prompt writes between its header and reasoning without an opening asks for reasoning.
-            let opens = shares_word(surplus, close) || is_headed && surplus.contains(char::is_alphanumeric);
-            if opens && !openings.iter().any(String::is_empty) {
-                openings.push(String::new());
+}
+
+impl Surplus<'_> {
+    /// The effect of the surplus, judged by the text around reasoning in renders. `takes_out` says whether renders leave out
+    /// content up to the closing mark of a text.
+    fn state(&self, thought: Option<&str>, openings: &mut Vec<String>, takes_out: impl Fn(&str) -> bool) -> State {
+        let surplus = self.text;
+        if let Some((lead, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
+            let open = lead.strip_prefix(self.shared).unwrap_or(lead).trim();
+            if !open.is_empty() && !openings.iter().any(|known| known == open) {
+                openings.push(open.to_owned());
             }
-            return match opens {
-                true if shares_word(last, close) => State::Closed(String::new()),
-                true => State::Open(String::new()),
-                false => State::Plain,
-            };
+            if surplus.trim().is_empty() {
+                return State::Plain;
+            }
+            if open.is_empty() {
+                // No render shows the opening of reasoning: text that shares a word with the closing is one.
+                let close = before(before(after, needle::CONTENT), needle::NAMES[0]).trim();
+                let surplus = surplus.trim_end();
+                let last = slice(surplus, surplus.len() - overlap(surplus, close)..);
+                // Other text that a prompt writes between its header and reasoning without an opening asks for reasoning.
+                let opens = shares_word(surplus, close) || self.is_headed && surplus.contains(char::is_alphanumeric);
+                if opens && !openings.iter().any(String::is_empty) {
+                    openings.push(String::new());
+                }
+                return match opens {
+                    true if shares_word(last, close) => State::Closed(String::new()),
+                    true => State::Open(String::new()),
+                    false => State::Plain,
+                };
+            }
+            if let Some(state) = opened(surplus, open) {
+                return state;
+            }
         }
-        if let Some(state) = opened(surplus, open) {
+        if let Some(state) = openings.iter().filter(|open| !open.is_empty()).find_map(|open| opened(surplus, open)) {
             return state;
         }
-    }
-    if let Some(state) = openings.iter().filter(|open| !open.is_empty()).find_map(|open| opened(surplus, open)) {
-        return state;
-    }
-    // No render shows reasoning: a mark after which content is left out opens it. Otherwise, guess by the words of the mark.
-    if openings.is_empty() && !surplus.trim().is_empty() && takes_out(surplus.trim()) {
-        return State::Open(String::new());
-    }
-    let speaks = surplus.split_whitespace().any(mentions_reasoning);
-    let closes = surplus.split("</").skip(1).chain(surplus.split("[/").skip(1)).any(mentions_reasoning);
-    match (speaks && openings.is_empty(), closes) {
-        (false, _) => State::Plain,
-        (true, true) => State::Closed(String::new()),
-        (true, false) => State::Open(String::new()),
+        // No render shows reasoning: a mark after which content is left out opens it. Otherwise, guess by the words of the mark.
+        if openings.is_empty() && !surplus.trim().is_empty() && takes_out(surplus.trim()) {
+            return State::Open(String::new());
+        }
+        let speaks = surplus.split_whitespace().any(mentions_reasoning);
+        let closes = surplus.split("</").skip(1).chain(surplus.split("[/").skip(1)).any(mentions_reasoning);
+        match (speaks && openings.is_empty(), closes) {
+            (false, _) => State::Plain,
+            (true, true) => State::Closed(String::new()),
+            (true, false) => State::Open(String::new()),
+        }
     }
 }
 

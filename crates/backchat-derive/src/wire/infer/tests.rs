@@ -246,7 +246,7 @@ fn a_template_that_shows_no_content_has_no_structure() {
 #[test]
 fn a_closing_mark_that_was_mistaken_for_the_end_is_moved_back_to_content() {
     let open = |open: &str| Content { open: open.to_owned(), ..Content::default() };
-    for (content, end, close) in [
+    for (mut content, end, close) in [
         (open("<answer>"), "</answer><|end|>", "</answer>"),
         (open("<answer>"), "\n</answer>\n<|end|>", "\n</answer>"),
         // The end has another word or only one mark, or content has no opening.
@@ -255,7 +255,9 @@ fn a_closing_mark_that_was_mistaken_for_the_end_is_moved_back_to_content() {
         (open(""), "</answer><|end|>", ""),
         (Content { close: "!".to_owned(), ..open("<answer>") }, "</answer><|end|>", "!"),
     ] {
-        assert_eq!(settled(Segmentation::Words, content, end).close, close, "{end:?}");
+        let mut rest = end.to_owned();
+        settle(Segmentation::Words, &mut content, &mut rest);
+        assert_eq!((content.close.as_str(), rest.as_str()), (close, end.strip_prefix(close).unwrap_or(end)), "{end:?}");
     }
 }
 

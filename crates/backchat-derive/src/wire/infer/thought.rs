@@ -55,51 +55,40 @@ impl Inference<'_, '_> {
         })
     }
 
-    /// Separates the text around reasoning from the text around content.
+    /// A turn with a thought before this answer, if its render shows the thought.
+    fn thinking(&self, thought: &Thought, answer: Answer) -> Option<Trace> {
+        let prober = self.offering.with_reasoning(thought.reasoning_inputs.first());
+        let answer = answer.with_reasoning(needle::REASONING);
+        let trace = self.turns(&prober).trace(History::User, &answer, &thought.setting)?;
+        trace.shows(SlotKind::Reasoning).then_some(trace)
+    }
+
+    /// Separates the text around reasoning from the text around content. Where no trace shows a thought in its place,
+    /// reasoning is what was found elsewhere, if anything.
     pub fn parts(
         &self,
         plain: &Trace,
         thought: Option<Thought>,
-        mut hidden: Option<Reasoning>,
+        mut elsewhere: Option<Reasoning>,
         prompts: &[Prompt],
         end: &str,
-        begin: &dyn Fn(&Trace) -> usize,
     ) -> (Option<Reasoning>, Content) {
-        let lead = slice(plain.lead(), begin(plain)..).to_owned();
-        let tail = before_end(plain.tail(), end).to_owned();
+        let lead = slice(plain.lead(), self.begin_of(plain, prompts)..);
+        let mut content = Content { close: before_end(plain.tail(), end).to_owned(), ..Content::default() };
         let Some(thought) = thought else {
-            let open = hidden.as_mut().map_or(lead.clone(), |guessed| without_guessed(guessed, &lead));
-            let content = Content { open, close: tail, ..Content::default() };
-            return (hidden, content);
+            let open = elsewhere.as_mut().map_or(lead.to_owned(), |guessed| without_guessed(guessed, lead));
+            return (elsewhere, Content { open, ..content });
         };
-        let prober = self.offering.with_reasoning(thought.reasoning_inputs.first());
-        let shown = |answer: Answer| {
-            let trace = self.turns(&prober).trace(History::User, &answer, &thought.setting)?;
-            trace.shows(SlotKind::Reasoning).then_some(trace)
-        };
-        let both = shown(shapes::content().with_reasoning(needle::REASONING));
-        let beside = shown(Answer { calls: shapes::calls(1), ..Answer::default().with_reasoning(needle::REASONING) });
-        let mut content = Content { close: tail, ..Content::default() };
+        let calling = Answer { calls: shapes::calls(1), ..Answer::default() };
+        let [both, beside] = [shapes::content(), calling].map(|answer| self.thinking(&thought, answer));
         let Some(shown) = both.as_ref().or(beside.as_ref()) else {
-            return (None, Content { open: lead, ..content });
+            return (None, Content { open: lead.to_owned(), ..content });
         };
-        let mut open = slice(shown.lead(), begin(shown)..).to_owned();
+        let open = slice(shown.lead(), self.begin_of(shown, prompts)..);
         let gap = between(shown);
-        let mark = thought.close.clone().unwrap_or_else(|| gap.trim().to_owned());
-        // A template may write empty reasoning.
-        let (empty, opened) = match emptied(&lead, open.trim(), mark.trim()) {
-            Some((empty, rest)) => (Some(empty.to_owned()), rest.to_owned()),
-            None => (None, lead.clone()),
-        };
-        let (own, rest) = closed(gap, mark.trim());
-        // Text that is only there before content belongs to content.
-        let is_contents = both.is_some()
-            && beside.as_ref().is_some_and(|beside| !between(beside).contains(rest.trim()) && opened.trim().is_empty());
-        let close = match gap.strip_suffix(opened.as_str()).filter(|_| both.is_some()) {
-            Some(whole) if !is_contents && (empty.is_none() || !opened.is_empty()) => whole.to_owned(),
-            _ => own.to_owned(),
-        };
-        content.open = opened;
+        let mark = thought.close.as_deref().unwrap_or(gap.trim());
+        let Borders { empty, opened, close, rest } = Borders::find(lead, open, mark, both.as_ref(), beside.as_ref());
+        content.open = opened.to_owned();
         let mut answer_marks = Vec::new();
         if both.is_some() && !content.open.trim().is_empty() && !gap.contains(content.open.trim()) {
             // Only an answer without reasoning begins with this mark.
@@ -110,27 +99,24 @@ impl Inference<'_, '_> {
             && content.open.trim().is_empty()
         {
             // What closes the answer then may have been opened by the mark that closes the thought.
-            let rest = if close == own { rest } else { "" };
             let tail = before_end(both.tail(), end);
             if !rest.is_empty() || tail.trim().len() > content.close.trim().len() {
                 content.after_reasoning = Some((rest.to_owned(), tail.to_owned()));
             }
         }
-        let mut source = Source::Rendered;
-        if open.trim().is_empty()
-            && let Some(prefill) = prefilled(prompts, mark.trim())
-        {
-            open = prefill;
-            source = Source::OpenedByPrompt;
-        }
+        let prefill = if open.trim().is_empty() { prefilled(prompts, mark.trim()) } else { None };
+        let (open, source) = match prefill {
+            Some(prefill) => (prefill, Source::OpenedByPrompt),
+            None => (open.to_owned(), Source::Rendered),
+        };
         // Calls may follow without the closing mark.
-        let lacks_close = |gap: &str| mark.is_empty() || !gap.contains(mark.as_str());
+        let lacks_close = |gap: &str| mark.is_empty() || !gap.contains(mark);
         let calls_close = !close.trim().is_empty() && beside.as_ref().map(between).is_some_and(lacks_close);
         let reasoning = Reasoning {
             open,
             calls_close,
-            close,
-            empty,
+            close: close.to_owned(),
+            empty: empty.map(str::to_owned),
             reasoning_inputs: thought.reasoning_inputs,
             setting: thought.setting,
             source,
@@ -138,6 +124,40 @@ impl Inference<'_, '_> {
             ..Reasoning::default()
         };
         (Some(reasoning), content)
+    }
+}
+
+/// The texts between the opening of a turn, reasoning and content.
+struct Borders<'t> {
+    /// Reasoning that the template writes empty.
+    empty: Option<&'t str>,
+    /// What opens content.
+    opened: &'t str,
+    /// What closes reasoning.
+    close: &'t str,
+    /// What follows its close before content and is neither.
+    rest: &'t str,
+}
+
+impl<'t> Borders<'t> {
+    /// Compares the lead of a turn without reasoning with a turn that has both reasoning and content, and one that has
+    /// reasoning and calls. `open` and `mark` open and close reasoning.
+    fn find(lead: &'t str, open: &str, mark: &str, both: Option<&'t Trace>, beside: Option<&'t Trace>) -> Self {
+        let gap = both.or(beside).map_or("", between);
+        let (empty, opened) = match emptied(lead, open.trim(), mark.trim()) {
+            Some((empty, opened)) => (Some(empty), opened),
+            None => (None, lead),
+        };
+        let (own, rest) = closed(gap, mark.trim());
+        // Text that is only there before content belongs to content.
+        let is_contents = both.is_some()
+            && beside.is_some_and(|beside| !between(beside).contains(rest.trim()) && opened.trim().is_empty());
+        match gap.strip_suffix(opened).filter(|_| both.is_some()) {
+            Some(whole) if whole != own && !is_contents && (empty.is_none() || !opened.is_empty()) => {
+                Self { empty, opened, close: whole, rest: "" }
+            }
+            _ => Self { empty, opened, close: own, rest },
+        }
     }
 }
 

@@ -11,18 +11,8 @@ use backchat_core::json::Object;
 impl Plan<'_> {
     /// Writes the close of a call: its own text and, if that is not distinctive, a look-ahead for the text that must follow.
     pub(super) fn close(&self, field: &mut Object, tail: &str, own: &str) {
-        let text = if self.keeps_white_space() { own.trim_end() } else { own.trim() };
-        let outer = self.outer_marks(&self.cut.open).and_then(|marks| Some((marks, self.outer_close(text)?)));
-        let closing = match (outer, self.weak_lead(text).filter(|_| tail.is_empty())) {
-            (Some(((before, next), (first, outer))), _) => {
-                let next = [next, before.trim()].map(|mark| self.text(mark)).join("|");
-                format!("{}\\s*(?:{}|(?={next}))", self.text(first), spaced(outer.trim()))
-            }
-            (None, Some((lead, last))) => format!("(?:{}\\s*)?{}", self.text(lead.trim_end()), self.text(last)),
-            (None, None) => self.text(text),
-        };
         let lookbehind = self.after_arguments();
-        let pattern = format!("{lookbehind}{tail}{closing}");
+        let pattern = format!("{lookbehind}{tail}{}", self.closing_marks(tail, own));
         let guarded = match self.choices.guard {
             Guard::Weak => !self.is_mark(own),
             // If content comes after calls, any text may follow.
@@ -32,30 +22,57 @@ impl Plan<'_> {
         // Leave white space that separates two calls to the opening that needs it.
         let keeps = self.cut.open.trim().is_empty() && self.cut.separator.trim().is_empty();
         let space = if keeps && !self.cut.separator.is_empty() { "" } else { "\\s*" };
-        let mut followers = self.followers();
-        if pattern.is_empty() {
-            // Without a close, the next part or the end of the turn closes it.
-            if followers.is_empty() && self.wire.stops.is_empty() {
-                return;
+        let close = if pattern.is_empty() {
+            self.ends_without_close().map(|ends| format!("\\s*{ends}"))
+        } else if guarded {
+            Some(format!("{pattern}{}", self.must_follow(own)))
+        } else {
+            Some(self.or_end(pattern, own))
+        };
+        if let Some(close) = close {
+            Delimiter::Pattern(format!("{close}{space}")).write(field, "close");
+        }
+    }
+
+    /// The marks that close a call. Of two marks, the outer one may be missing, as its counterpart in the opening may.
+    fn closing_marks(&self, tail: &str, own: &str) -> String {
+        let text = if self.keeps_white_space() { own.trim_end() } else { own.trim() };
+        let outer = self.outer_marks(&self.cut.open).and_then(|marks| Some((marks, self.outer_close(text)?)));
+        match (outer, self.weak_lead(text).filter(|_| tail.is_empty())) {
+            (Some(((before, next), (first, outer))), _) => {
+                let next = [next, before.trim()].map(|mark| self.text(mark)).join("|");
+                format!("{}\\s*(?:{}|(?={next}))", self.text(first), spaced(outer.trim()))
             }
-            let mut patterns: Vec<String> = Vec::new();
-            patterns.extend(self.calls_follow().map(|next| format!("(?={next})")));
-            patterns.extend(self.content_follows().map(|open| format!("(?={open})")));
-            patterns.extend(self.section_end().map(|end| spaced(end.trim())));
-            patterns.extend(self.stops().map(|stop| close_pattern(self.wire, stop)));
-            Delimiter::Pattern(format!("\\s*{}{space}", any_of(patterns))).write(field, "close");
-            return;
+            (None, Some((lead, last))) => format!("(?:{}\\s*)?{}", self.text(lead.trim_end()), self.text(last)),
+            (None, None) => self.text(text),
         }
-        if !guarded {
-            let mut patterns = vec![pattern];
-            // The end of the section or of the turn also closes a call.
-            let ends = self.wire.section_marks(&self.cut.section_close);
-            let is_new = |end: &&str| self.is_mark(end) && !own.contains(end) && !end.contains(own.trim());
-            patterns.extend(ends.into_iter().filter(is_new).map(spaced));
-            patterns.extend(self.wire.sure_stops().filter(|stop| !own.contains(stop)).map(escape));
-            Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(field, "close");
-            return;
+    }
+
+    /// The ends of a call without a close: the next part or the end of the turn.
+    fn ends_without_close(&self) -> Option<String> {
+        if self.followers().is_empty() && self.wire.stops.is_empty() {
+            return None;
         }
+        let mut patterns: Vec<String> = Vec::new();
+        patterns.extend(self.calls_follow().map(|next| format!("(?={next})")));
+        patterns.extend(self.content_follows().map(|open| format!("(?={open})")));
+        patterns.extend(self.section_end().map(|end| spaced(end.trim())));
+        patterns.extend(self.stops().map(|stop| close_pattern(self.wire, stop)));
+        Some(any_of(patterns))
+    }
+
+    /// A distinctive close, or the end of the section or of the turn, which also close a call.
+    fn or_end(&self, close: String, own: &str) -> String {
+        let ends = self.wire.section_marks(&self.cut.section_close);
+        let is_new = |end: &&str| self.is_mark(end) && !own.contains(end) && !end.contains(own.trim());
+        let ends = ends.into_iter().filter(is_new).map(spaced);
+        let stops = self.wire.sure_stops().filter(|stop| !own.contains(stop)).map(escape);
+        any_of([close].into_iter().chain(ends).chain(stops))
+    }
+
+    /// Looks ahead, behind a close that strings may contain, for what must follow a call.
+    fn must_follow(&self, own: &str) -> String {
+        let mut followers = self.followers();
         // A text that is cut off before the end of the section may be cut off inside a call.
         if self.section_end().is_none() {
             followers.push("\\Z".to_owned());
@@ -63,14 +80,13 @@ impl Plan<'_> {
         // The last call consumes an end of the section that content cannot leave out, unless it ends a list.
         let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
         let end = end.filter(|end| !self.wire.section_marks(end).into_iter().any(|mark| self.wire.is_distinct(mark)));
-        let guard = match end.map(|end| spaced(end.trim())) {
+        match end.map(|end| spaced(end.trim())) {
             Some(end) => {
                 followers.retain(|other| *other != end);
                 format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", self.ends_of_turn(), self.followed_by(&followers))
             }
             None => format!("(?={})", self.followed_by(&followers)),
-        };
-        Delimiter::Pattern(format!("{pattern}{guard}{space}")).write(field, "close");
+        }
     }
 
     /// If pairs end with a mark, looks behind for it, or for the head of a call without arguments.

@@ -26,71 +26,70 @@ impl Plan<'_> {
             Some((outer, inner)) => format!("(?:{}\\s*)?{}", spaced(outer.trim()), self.text(inner)),
             None => self.text(open.trim_start()),
         };
+        let has_section = !self.cut.section.trim().is_empty();
+        let before: Vec<String> = self.before_first().into_iter().chain(self.between_calls(&own)).collect();
+        if before.is_empty() {
+            return if own.is_empty() { self.start_of_turn() } else { own };
+        }
+        match (own.is_empty(), before.join("|")) {
+            (true, before) if !has_section => format!("(?:{}|{before})", self.start_of_turn()),
+            (true, _) => any_of(before),
+            (false, before) if self.is_mark(open) && !self.choices.needs_section => format!("(?:{before})?{own}"),
+            (false, before) => format!("(?:{before}{}){own}", self.after_unparted_call()),
+        }
+    }
+
+    /// The mark of the section, before the first call.
+    fn before_first(&self) -> Option<String> {
         let section = self.cut.section.trim();
-        let separator = self.cut.separator.trim();
         let space = if self.choices.exact_space {
             let text = &self.cut.section;
             escape(slice(text, text.trim_end().len()..))
         } else {
             "\\s*".to_owned()
         };
-        let mut before = Vec::new();
-        if !section.is_empty() {
-            let sections = [section].into_iter().chain(self.calls.sections.iter().map(String::as_str));
-            before.push(format!("{}{space}", any_of(sections.map(spaced))));
-        }
-        if !separator.is_empty() || self.calls.several && own.is_empty() {
-            let close = self.end_of_call();
-            // White space after a call belongs to its close or to the next separator.
-            let parted = self.cut.separator.starts_with(char::is_whitespace) && !separator.is_empty();
-            let trailing = if self.cut.close.ends_with(char::is_whitespace) || parted { "\\s*" } else { "" };
-            // A mark that begins every call but the first also begins the first one after content.
-            let is_begin = own.is_empty() && section.is_empty() && self.is_mark(separator);
-            let after_close = match close.is_empty() || is_begin {
-                true => String::new(),
-                false => format!("(?<={close}{trailing})"),
-            };
-            let separator = match self.cut.separator.as_str() {
-                "" => String::new(),
-                text if own.is_empty() => escape(text),
-                text if parted => format!("\\s*{}", spaced(text.trim_start())),
-                text => spaced(text),
-            };
-            if !(after_close.is_empty() && separator.is_empty()) {
-                before.push(format!("{after_close}{separator}{}", self.inside_section()));
-            }
-        } else if self.calls.several
-            && !section.is_empty()
-            && self.end_of_call().is_empty()
-            && !self.cut.separator.is_empty()
-        {
+        let sections = [section].into_iter().chain(self.calls.sections.iter().map(String::as_str));
+        (!section.is_empty()).then(|| format!("{}{space}", any_of(sections.map(spaced))))
+    }
+
+    /// The text between two calls whose own mark is this one, which may be empty.
+    fn between_calls(&self, own: &str) -> Option<String> {
+        let has_section = !self.cut.section.trim().is_empty();
+        let separator = self.cut.separator.trim();
+        let close = self.end_of_call();
+        if separator.is_empty() && !(self.calls.several && own.is_empty()) {
             // Only the next call closes a call, after white space that belongs to the call before.
-            before.push(format!("(?<={}){}", escape(&self.cut.separator), self.inside_section()));
+            let only_space = self.calls.several && has_section && close.is_empty() && !self.cut.separator.is_empty();
+            return only_space.then(|| format!("(?<={}){}", escape(&self.cut.separator), self.inside_section()));
         }
-        let is_distinctive = self.is_mark(open);
-        match before.is_empty() {
-            true if own.is_empty() => self.start_of_turn(),
-            true => own,
-            false if own.is_empty() && section.is_empty() => {
-                format!("(?:{}|{})", self.start_of_turn(), before.join("|"))
-            }
-            false if own.is_empty() => any_of(before),
-            false if is_distinctive && !self.choices.needs_section => {
-                format!("(?:{})?{own}", before.join("|"))
-            }
-            false => {
-                let later = if self.calls.several && separator.is_empty() {
-                    let close = self.end_of_call();
-                    match close.as_str() {
-                        "" => String::new(),
-                        close if self.is_bare_tag() => format!("|(?<={close}\\s*){}", self.after_section()),
-                        close => format!("|(?<={close}\\s*)"),
-                    }
-                } else {
-                    String::new()
-                };
-                format!("(?:{}{later}){own}", before.join("|"))
-            }
+        // White space after a call belongs to its close or to the next separator.
+        let parted = self.cut.separator.starts_with(char::is_whitespace) && !separator.is_empty();
+        let trailing = if self.cut.close.ends_with(char::is_whitespace) || parted { "\\s*" } else { "" };
+        // A mark that begins every call but the first also begins the first one after content.
+        let is_begin = own.is_empty() && !has_section && self.is_mark(separator);
+        let after_close = match close.is_empty() || is_begin {
+            true => String::new(),
+            false => format!("(?<={close}{trailing})"),
+        };
+        let separator = match self.cut.separator.as_str() {
+            "" => String::new(),
+            text if own.is_empty() => escape(text),
+            text if parted => format!("\\s*{}", spaced(text.trim_start())),
+            text => spaced(text),
+        };
+        let parts = !(after_close.is_empty() && separator.is_empty());
+        parts.then(|| format!("{after_close}{separator}{}", self.inside_section()))
+    }
+
+    /// The end of the call before, as an alternative to the section's mark, where nothing parts two calls.
+    fn after_unparted_call(&self) -> String {
+        if !self.calls.several || !self.cut.separator.trim().is_empty() {
+            return String::new();
+        }
+        match self.end_of_call().as_str() {
+            "" => String::new(),
+            close if self.is_bare_tag() => format!("|(?<={close}\\s*){}", self.after_section()),
+            close => format!("|(?<={close}\\s*)"),
         }
     }
 

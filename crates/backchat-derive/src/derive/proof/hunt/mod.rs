@@ -103,8 +103,10 @@ impl Proof<'_> {
             hunter.guide();
             let (plain, offering) = (self.plain.forgetful(), self.offering.forgetful());
             let judge = Judge::new(template, self.tools.clone(), &plain, &offering);
-            let cutter = Cutter::new(&plain, &offering, &request, histories.clone(), self.tokens, turn_starts);
-            let mut bench = Bench { cutter, judge };
+            let (histories, tokens) = (histories.clone(), self.tokens);
+            let cutter =
+                Cutter { plain: &plain, offering: &offering, request: &request, histories, tokens, turn_starts };
+            let mut bench = Bench { cutter: cutter.with_openings(), judge };
             hunter.batch(&mut bench, on_tried);
             turn_starts = bench.cutter.turn_starts;
         }

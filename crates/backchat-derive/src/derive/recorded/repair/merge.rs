@@ -39,16 +39,7 @@ pub(super) fn combined(field: &Object, layout: &Layout) -> Vec<Object> {
         // Known calls with values in another form.
         found.extend(layout.bodies(field, Some(known_tag)).into_iter().map(|body| with_body(field, &body)));
     }
-    if let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &base.whole)
-        && (name, arguments) == (&keys.0, &keys.1)
-    {
-        // The object stays whole: only the text around it is new.
-        let guard = "(?=\\{\\s*\"|\\{\\s*\\})";
-        let open = format!("{}{guard}", layout.open);
-        found.extend(base.with(field, &open, &layout.close, None));
-        let guarded = BaseField { open: format!("{}\\s*{guard}", without_guard(&base.open)), ..base.clone() };
-        found.extend(guarded.with(field, &open, &layout.close, None));
-    }
+    found.extend(base.with_object(field, layout));
     let Some(open) = layout.named_open(base.has_id) else { return found };
     let mut layout = layout.clone();
     if layout.close.is_empty() && Segmentation::Words.is_distinctive(&layout.open) {
@@ -71,37 +62,11 @@ pub(super) fn combined(field: &Object, layout: &Layout) -> Vec<Object> {
         return found;
     }
     let Some(named) = base.named() else { return found };
-    // Read JSON arguments alone, if the object around them ends with the call.
-    if base.is_json && !layout.form.has_pairs() {
-        let brace = |has_object: bool| if has_object { "\\}\\s*" } else { "" };
-        let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
-        let known_close = base.close.as_ref().map(|close| format!("{}(?:{close})", brace(base.whole.is_some())));
-        let named = BaseField { open: named.clone(), close: known_close, ..base.clone() };
-        let form = BodyParser { content: "json".into(), arguments: field.get("content_args").cloned() };
-        found.extend(named.with(field, &open, &close, Some(form)));
-    }
-    // Read each pair separately, anywhere.
     let named = BaseField { open: named, ..base.clone() };
-    if let Some(tag) = &base.tag {
-        for (member, parses) in [(MEMBER, true), (BARE_MEMBER, false)] {
-            let body = inline(field, &format!("{tag}|{member}"), parses);
-            found.extend(named.with(field, &open, &layout.close, Some(body)));
-        }
-        return found;
+    if base.is_json && !layout.form.has_pairs() {
+        found.extend(named.with_arguments(field, layout, &open));
     }
-    if layout.form.has_pairs() {
-        // A call of the known form may come before one of the other form.
-        let before = match base.is_json && Segmentation::Words.is_distinctive(&layout.open) {
-            true => format!("|(?<=\\}})(?=\\s*{})", layout.open),
-            false => String::new(),
-        };
-        let close = format!("{}{before}", layout.close);
-        for body in layout.bodies(field, Some(MEMBER)) {
-            found.extend(named.with(field, &open, &close, Some(body.typed())));
-        }
-        return found;
-    }
-    found.extend(named.with(field, &open, &layout.close, Some(inline(field, MEMBER, true))));
+    found.extend(named.with_pairs(field, layout, &open));
     found
 }
 
@@ -250,6 +215,48 @@ impl BaseField {
             return None;
         }
         Some(format!("{}{}", without_guard(&self.open), object_head(name, arguments)))
+    }
+
+    /// The fields in which the object stays whole, if the layout has the same: only the text around it is new.
+    fn with_object(&self, field: &Object, layout: &Layout) -> Vec<Object> {
+        let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &self.whole) else { return Vec::new() };
+        if (name, arguments) != (&keys.0, &keys.1) {
+            return Vec::new();
+        }
+        let guard = "(?=\\{\\s*\"|\\{\\s*\\})";
+        let open = format!("{}{guard}", layout.open);
+        let guarded = Self { open: format!("{}\\s*{guard}", without_guard(&self.open)), ..self.clone() };
+        let bases = [self, &guarded];
+        bases.into_iter().flat_map(|base| base.with(field, &open, &layout.close, None)).collect()
+    }
+
+    /// The fields that read JSON arguments alone, where the object around them ends with the call.
+    fn with_arguments(&self, field: &Object, layout: &Layout, open: &str) -> Vec<Object> {
+        let brace = |has_object: bool| if has_object { "\\}\\s*" } else { "" };
+        let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
+        let known_close = self.close.as_ref().map(|close| format!("{}(?:{close})", brace(self.whole.is_some())));
+        let form = BodyParser { content: "json".into(), arguments: field.get("content_args").cloned() };
+        Self { close: known_close, ..self.clone() }.with(field, open, &close, Some(form))
+    }
+
+    /// The fields that read each pair separately, anywhere.
+    fn with_pairs(&self, field: &Object, layout: &Layout, open: &str) -> Vec<Object> {
+        if let Some(tag) = &self.tag {
+            let members = [(MEMBER, true), (BARE_MEMBER, false)];
+            let bodies = members.map(|(member, parses)| inline(field, &format!("{tag}|{member}"), parses));
+            return bodies.into_iter().flat_map(|body| self.with(field, open, &layout.close, Some(body))).collect();
+        }
+        if !layout.form.has_pairs() {
+            return self.with(field, open, &layout.close, Some(inline(field, MEMBER, true)));
+        }
+        // A call of the known form may come before one of the other form.
+        let before = match self.is_json && Segmentation::Words.is_distinctive(&layout.open) {
+            true => format!("|(?<=\\}})(?=\\s*{})", layout.open),
+            false => String::new(),
+        };
+        let close = format!("{}{before}", layout.close);
+        let bodies = layout.bodies(field, Some(MEMBER)).into_iter();
+        bodies.flat_map(|body| self.with(field, open, &close, Some(body.typed()))).collect()
     }
 
     /// The field with a second opening and closing, in both orders.

@@ -64,6 +64,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
     let mut lessons = Lessons::default();
     let Some(first) = load(draft) else { return (None, lessons) };
     let base = trial.prove(&first);
+    let search = Search { samples, trial, replaces: !base.reads_calls };
     let mut best = Edit { template: draft.clone(), ..Edit::default() };
     let mut explained = trial.explained(&first);
     let mut proofs = 0;
@@ -71,7 +72,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
     while improved && proofs < MOST_PROOFS {
         improved = false;
         lessons.unexplained.clear();
-        let mut candidates = candidates(&best, &explained, samples, trial, !base.reads_calls, &mut lessons);
+        let mut candidates = search.candidates(&best, &explained, &mut lessons);
         candidates.sort_by_key(|Candidate { edit, explained, exact, by_character }| {
             let most = std::cmp::Reverse((count(explained), *exact, *by_character));
             (most, edit.what.len(), edit.is_untyped, edit.template.to_string().len())
@@ -114,52 +115,58 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
     (is_new.then_some(best.template), lessons)
 }
 
-/// The candidates that the misread samples suggest and that explain more samples than `best` and lose none.
-fn candidates(
-    best: &Edit,
-    explained: &[bool],
-    samples: &[Sample],
-    trial: &dyn Trial,
+/// What candidates are searched with.
+struct Search<'s> {
+    samples: &'s [Sample],
+    trial: &'s dyn Trial,
+    /// Whether the known form of calls may be dropped.
     replaces: bool,
-    lessons: &mut Lessons,
-) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = Vec::new();
-    let mut tried: HashMap<String, Vec<bool>> = HashMap::new();
-    for (index, (sample, _)) in samples.iter().zip(explained).enumerate().filter(|(_, (_, explained))| !**explained) {
-        let edits = match proposals(best, sample, trial, replaces) {
-            Ok(edits) => edits,
-            Err(why) => {
-                lessons.leave(&sample.name, why);
-                continue;
-            }
-        };
-        let mut is_read = false;
-        for edit in edits {
-            let key = edit.template.to_string();
-            if let Some(now) = tried.get(&key) {
-                is_read |= now.get(index) == Some(&true);
-                continue;
-            }
-            let Some(template) = load(&edit.template) else { continue };
-            let now = trial.explained(&template);
-            let is_worse = explained.iter().zip(&now).any(|(before, now)| *before && !now);
-            is_read |= now.get(index) == Some(&true) && !is_worse;
-            tried.insert(key, now.clone());
-            if is_worse || count(&now) <= count(explained) {
-                continue;
-            }
-            let read = |test: fn(&Template, &Sample, &dyn Trial) -> bool| {
-                let pairs = samples.iter().zip(&now).filter(|(_, explained)| **explained);
-                pairs.filter(|(sample, _)| test(&template, sample, trial)).count()
+}
+
+impl Search<'_> {
+    /// The candidates that the misread samples suggest and that explain more samples than `best` and lose none.
+    fn candidates(&self, best: &Edit, explained: &[bool], lessons: &mut Lessons) -> Vec<Candidate> {
+        let Self { samples, trial, replaces } = *self;
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut tried: HashMap<String, Vec<bool>> = HashMap::new();
+        for (index, (sample, _)) in samples.iter().zip(explained).enumerate().filter(|(_, (_, explained))| !**explained)
+        {
+            let edits = match proposals(best, sample, trial, replaces) {
+                Ok(edits) => edits,
+                Err(why) => {
+                    lessons.leave(&sample.name, why);
+                    continue;
+                }
             };
-            let (exact, by_character) = (read(is_exact), read(is_same_by_character));
-            found.push(Candidate { edit, explained: now, exact, by_character });
+            let mut is_read = false;
+            for edit in edits {
+                let key = edit.template.to_string();
+                if let Some(now) = tried.get(&key) {
+                    is_read |= now.get(index) == Some(&true);
+                    continue;
+                }
+                let Some(template) = load(&edit.template) else { continue };
+                let now = trial.explained(&template);
+                let is_worse = explained.iter().zip(&now).any(|(before, now)| *before && !now);
+                is_read |= now.get(index) == Some(&true) && !is_worse;
+                tried.insert(key, now.clone());
+                if is_worse || count(&now) <= count(explained) {
+                    continue;
+                }
+                let read = |test: fn(&Template, &Sample, &dyn Trial) -> bool| {
+                    let pairs = samples.iter().zip(&now).filter(|(_, explained)| **explained);
+                    pairs.filter(|(sample, _)| test(&template, sample, trial)).count()
+                };
+                let (exact, by_character) = (read(is_exact), read(is_same_by_character));
+                found.push(Candidate { edit, explained: now, exact, by_character });
+            }
+            if !is_read {
+                lessons
+                    .leave(&sample.name, "every rule that its text suggests misreads it or another sample".to_owned());
+            }
         }
-        if !is_read {
-            lessons.leave(&sample.name, "every rule that its text suggests misreads it or another sample".to_owned());
-        }
+        found
     }
-    found
 }
 
 fn count(explained: &[bool]) -> usize {

@@ -59,16 +59,7 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
             prompt: prefix,
             replaces,
         };
-        let edits = match part {
-            Topic::Reasoning => edits::reasoning(&edit, &seen),
-            Topic::Calls => edits::calls(&edit, &seen),
-            Topic::Content if alignment.calls.is_empty() => edits::content(&edit, &seen),
-            // Text left over next to calls belongs to the marks of the calls.
-            Topic::Content => {
-                let others = [edits::around_calls(&edit, &seen), edits::outside(&edit, &seen)];
-                edits::calls(&edit, &seen).into_iter().chain(others.into_iter().flatten()).collect()
-            }
-        };
+        let edits = repairs(part, &edit, &seen);
         if edits.is_empty() && !unread.contains(&part) {
             unread.push(part);
         }
@@ -83,6 +74,20 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
         });
     }
     Ok(found)
+}
+
+/// The edits that may mend the reading of a part.
+fn repairs(part: Topic, edit: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    match part {
+        Topic::Reasoning => edits::reasoning(edit, seen),
+        Topic::Calls => edits::calls(edit, seen),
+        Topic::Content if seen.alignment.calls.is_empty() => edits::content(edit, seen),
+        // Text left over next to calls belongs to the marks of the calls.
+        Topic::Content => {
+            let others = [edits::around_calls(edit, seen), edits::outside(edit, seen)];
+            edits::calls(edit, seen).into_iter().chain(others.into_iter().flatten()).collect()
+        }
+    }
 }
 
 fn name(part: Topic) -> &'static str {
