@@ -1,6 +1,6 @@
 //! Ways to write a response template within the limits of its readers, the closest first.
 
-use super::super::compile::pieces::{self, Branch, Branches};
+use super::super::compile::pieces::{self, Branch, Branches, PatternItem};
 use super::super::compile::{any_of, escape, one_or_many};
 use super::automata;
 use super::looks::{self, Rewrite, Taken};
@@ -37,6 +37,7 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
             literal(field, "close");
         }
     }
+    part_at_close(&mut plain, readers);
     let mut ways = vec![(0, Fitted { template: plain.clone(), dropped: Vec::new() })];
     let loaded = Template::from_value(&plain).ok();
     for (path, source, role) in loaded.iter().flat_map(|loaded| targets::patterns(&loaded.template)) {
@@ -74,6 +75,42 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
         }
     }
     found
+}
+
+/// Lets the close of a call take the separator before the next call, where a reader refuses to look behind for that close.
+/// Without the look-behind, an opening would take the separator's text from the end of an answer before the first call.
+fn part_at_close(template: &mut Value, readers: &[Reader]) {
+    let Ok(loaded) = Template::from_value(template) else { return };
+    let patterns = targets::patterns(&loaded.template).into_iter();
+    let refused: Vec<String> = patterns
+        .filter(|(_, source, role)| readers.iter().any(|reader| reader.check_pattern(source, *role).is_some()))
+        .map(|(_, source, _)| source)
+        .collect();
+    for (_, field) in fields(template).filter(|(name, _)| *name == TOOL_CALLS) {
+        let pattern = |key: &str| field.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (Some(open), Some(close)) = (pattern("open_pattern"), pattern("close_pattern")) else { continue };
+        if !refused.contains(&open) || refused.contains(&close) {
+            continue;
+        }
+        if let Some((separator, own)) = separated(&open) {
+            let separator = if close.ends_with("\\s*") { separator.trim_start_matches("\\s*") } else { &separator };
+            let close = format!("{close}(?:{separator})?");
+            field.insert("open_pattern", own.into());
+            field.insert("close_pattern", close.into());
+        }
+    }
+}
+
+/// The separator that an opening takes behind a close, if it takes no other text before its own mark, and that mark.
+fn separated(open: &str) -> Option<(String, String)> {
+    let Branches(branches) = Branches::read(open)?;
+    let [Branch(items)] = branches.as_slice() else { return None };
+    let (PatternItem::Group { inside: Branches(before), repeat, .. }, own) = items.split_first()? else { return None };
+    let [Branch(before)] = before.as_slice() else { return None };
+    let (PatternItem::Look { open: look, .. }, separator) = before.split_first()? else { return None };
+    let written = |items: &[PatternItem]| Branches(vec![Branch(items.to_vec())]).to_string();
+    let parts = look == "(?<=" && repeat == "?" && !separator.iter().all(PatternItem::is_space);
+    parts.then(|| (written(separator), written(own))).filter(|(_, own)| has_mark(own))
 }
 
 /// A template that keeps every piece of a text that calls or marks interrupt; `None` if nothing interrupts it.
@@ -217,6 +254,22 @@ mod tests {
         assert_eq!(defaults, r#"{"role": "assistant"}"#);
         let limits = Limits { joins_text: false, ..Limits::NONE };
         assert_eq!(field(r#"{"open": "<x>", "repeats": true, "join": "\n"}"#, &limits), value(r#"{"open": "<x>"}"#));
+    }
+
+    #[test]
+    fn a_separator_behind_a_close_is_taken_by_the_close() {
+        for (open, expected) in [
+            (r"(?:(?<=</f>\s*),\s*)?<f>", Some((r",\s*", "<f>"))),
+            (r"(?:(?<=</f>)[ \n]*;\s*)?<f>(?P<name>\w+)", Some((r"[ \n]*;\s*", r"<f>(?P<name>\w+)"))),
+            // A section comes before the first call, nothing but space parts two calls, or the separator opens a call.
+            (r"(?:<s>|(?<=</f>),\s*)<f>", None),
+            (r"(?:(?<=</f>)\s*)?<f>", None),
+            (r"(?:(?<=</f>),\s*)?(?P<name>\w+)", None),
+        ] {
+            let found = separated(open);
+            let found = found.as_ref().map(|(separator, own)| (separator.as_str(), own.as_str()));
+            assert_eq!(found, expected, "{open}");
+        }
     }
 
     #[test]
