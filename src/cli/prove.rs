@@ -7,6 +7,7 @@ use super::derive::exit_code;
 use super::hunt::{self, HuntOptions};
 use super::report::Page;
 use super::{Failure, Global, input, template_file};
+use backchat_chat::source::Source;
 use backchat_core::diagnostic::{counted, escape};
 use backchat_core::json::Value;
 use backchat_derive::derive::{self, Fate, Hunted, Options, Proven, Status};
@@ -100,20 +101,8 @@ impl Prove {
         let given = (source.template.as_str(), self.chat_template.as_str());
         let repair = || examined.repair(given, (&options, plain.as_ref()), global);
         let applied = if self.fix { self.budget.examine(repair)? } else { None };
-        if let Some(hunt) = self.hunt.asked().filter(|_| examined.proven.verdict.holds()) {
-            let options = options.clone().budget(self.budget.work());
-            let template = &examined.opened.loaded.template;
-            let hunted = hunt::run(&source.template, template, &options, hunt, global);
-            examined.hunted = Some(hunted.map_err(|found| failed(vec![found], &source))?);
-        }
+        examined.hunted = self.hunt(&examined, &source, &options, global)?;
         let Examined { opened, proven, plan, hunted, .. } = &examined;
-        if self.hunt.hunt.is_some() && hunted.is_none() {
-            tell!(global, "note: no hunt: the proof does not hold without one");
-        }
-        if let (Some(folder), Some(hunted)) = (&self.hunt.fixtures, hunted) {
-            let set = self.selected.given.set.iter().cloned().collect();
-            hunt::write_fixtures(folder, hunted, [&self.template, &self.chat_template], &set, global)?;
-        }
         let playground = self.page.playground(None)?;
         let page = || {
             let template = &opened.loaded.template;
@@ -137,6 +126,30 @@ impl Prove {
         }
         let is_refuted = hunted.as_ref().is_some_and(Hunted::refutes);
         Ok(ExitCode::from(if is_refuted { 1 } else { exit_code(proven.status) }))
+    }
+
+    /// Hunts for a refutation if that is asked for and the proof holds, and saves what it finds.
+    fn hunt(
+        &self,
+        examined: &Examined,
+        source: &Source,
+        options: &Options,
+        global: &Global,
+    ) -> Result<Option<Hunted>, Failure> {
+        let Some(hunt) = self.hunt.asked() else { return Ok(None) };
+        if !examined.proven.verdict.holds() {
+            tell!(global, "note: no hunt: the proof does not hold without one");
+            return Ok(None);
+        }
+        let options = options.clone().budget(self.budget.work());
+        let template = &examined.opened.loaded.template;
+        let hunted = hunt::run(&source.template, template, &options, hunt, global);
+        let hunted = hunted.map_err(|found| failed(vec![found], source))?;
+        if let Some(folder) = &self.hunt.fixtures {
+            let set = self.selected.given.set.iter().cloned().collect();
+            hunt::write_fixtures(folder, &hunted, [&self.template, &self.chat_template], &set, global)?;
+        }
+        Ok(Some(hunted))
     }
 }
 

@@ -134,6 +134,11 @@ impl FromStr for Shard {
     }
 }
 
+fn list(entries: &[Entry<'_>]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    entries.iter().try_for_each(|entry| writeln!(out, "{}", diagnostic::escape(&entry.id())))
+}
+
 impl Check {
     fn watched(&self) -> Watched {
         let named = self.cases.paths.iter().cloned().chain(self.cases.template.as_ref().map(PathBuf::from));
@@ -157,10 +162,7 @@ impl Check {
         let derived = self.cases.derived();
         let entries = self.select(Entry::all(&files, &derived));
         if self.list {
-            let mut out = io::stdout().lock();
-            for entry in &entries {
-                writeln!(out, "{}", diagnostic::escape(&entry.id()))?;
-            }
+            list(&entries)?;
         }
         if entries.is_empty() {
             tell!(global, "{}", self.cases.nothing(&files));
@@ -193,13 +195,10 @@ impl Check {
             let name = paths.join(", ");
             backchat_workbench::report::check(&name, &reports, &repairs, &loaded, playground.as_ref())
         })?;
-        let mut sources = loaded.sources;
-        for file in &files {
-            sources = sources.with(&file.file, &file.text);
-        }
-        for repair in &repairs {
-            sources = sources.with(&repair.file, &repair.before);
-        }
+        let fixtures = files.iter().map(|file| (&file.file, &file.text));
+        let repaired = repairs.iter().map(|repair| (&repair.file, &repair.before));
+        let sources = loaded.sources;
+        let sources = fixtures.chain(repaired).fold(sources, |sources, (file, text)| sources.with(file, text));
         report::write(&reports, &repairs, &sources, &self.outputs, global)?;
         tell!(global, "{}", report::summary(&reports, &repairs, blessed, started.elapsed()));
         Ok(ExitCode::from(report::worst(&reports)))

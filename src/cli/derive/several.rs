@@ -107,41 +107,24 @@ pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Glo
     let mut charted = Vec::new();
     let mut worst = 0;
     let derive = |item: &ChatSource| {
-        let began = Instant::now();
-        let opened = command.source_of(&item.source).and_then(|opened| Ok((command.options(&opened)?, opened)));
-        let (derivation, took, page) = match opened {
-            Ok((options, opened)) => {
-                let (derivation, coverage) = command.covered(&opened.template, &options);
-                let derivation = derivation.with_tokens_of(&opened);
-                let took = began.elapsed();
-                let playground = command.page.playground(Some(&item.place))?;
-                let page = || {
-                    let chat = (opened.file.as_str(), opened.template.as_str());
-                    report::derivation(chat, &derivation, coverage.as_ref(), &options, playground.as_ref())
-                };
-                let page = match command.page.is_asked() {
-                    true => command.page.write_beside(&item.place, &page())?,
-                    false => None,
-                };
-                (derivation, took, page)
-            }
-            Err(failure) => (unreadable(failure), began.elapsed(), None),
-        };
-        let written = folder.map_or(Ok(()), |folder| write_draft(&draft_file(folder, item), &derivation));
-        written.map(|()| (derivation, took, page))
+        let charted = chart(command, item)?;
+        if let Some(folder) = folder {
+            write_draft(&draft_file(folder, item), &charted.derivation)?;
+        }
+        Ok(charted)
     };
     on_all_cores(&items, global, derive, |item, derived: Result<_, Failure>| {
-        let (derivation, took, page) = derived?;
+        let one: report::Charted = derived?;
+        let derivation = &one.derivation;
         match command.format {
-            OutputFormat::Json => writeln!(out, "{}", with_id(item.source.as_str().into(), &derivation))?,
-            OutputFormat::Text => out.write_all(line(&item.source, width, &derivation).as_bytes())?,
+            OutputFormat::Json => writeln!(out, "{}", with_id(item.source.as_str().into(), derivation))?,
+            OutputFormat::Text => out.write_all(line(&item.source, width, derivation).as_bytes())?,
         }
         out.flush()?;
         worst = worst.max(exit_code(derivation.status));
         statuses.push(derivation.status);
         if command.page.is_asked() {
-            let name = item.place.to_string_lossy().into_owned();
-            charted.push(report::Charted { name, page, derivation, took });
+            charted.push(one);
         }
         Ok(())
     })?;
@@ -152,6 +135,32 @@ pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Glo
     command.page.write(global, || report::atlas(&name, &charted))?;
     summarize(&statuses, global);
     Ok(ExitCode::from(worst))
+}
+
+/// Derives from one source, and writes its page if pages are asked for.
+fn chart(command: &Derive, item: &ChatSource) -> Result<report::Charted, Failure> {
+    let name = item.place.to_string_lossy().into_owned();
+    let began = Instant::now();
+    let opened = command.source_of(&item.source).and_then(|opened| Ok((command.options(&opened)?, opened)));
+    let (options, opened) = match opened {
+        Ok(opened) => opened,
+        Err(failure) => {
+            return Ok(report::Charted { name, page: None, derivation: unreadable(failure), took: began.elapsed() });
+        }
+    };
+    let (derivation, coverage) = command.covered(&opened.template, &options);
+    let derivation = derivation.with_tokens_of(&opened);
+    let took = began.elapsed();
+    let playground = command.page.playground(Some(&item.place))?;
+    let page = match command.page.is_asked() {
+        true => {
+            let chat = (opened.file.as_str(), opened.template.as_str());
+            let page = report::derivation(chat, &derivation, coverage.as_ref(), &options, playground.as_ref());
+            command.page.write_beside(&item.place, &page)?
+        }
+        false => None,
+    };
+    Ok(report::Charted { name, page, derivation, took })
 }
 
 /// Derives from rows of JSON lines.

@@ -22,6 +22,7 @@ pub use self::logged::{TextKey, own_row};
 use self::output::{Beginning, Piece};
 use self::row::RowOptions;
 use self::row_error::RowError;
+use self::table::Table;
 use super::arriving::Arriving;
 use super::cache::Tokenizers;
 use super::known_values::{Names, one_of, recover};
@@ -31,7 +32,7 @@ use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_core::json::Value;
 use backchat_legacy::schema::source::{Source, TemplateOrSchema};
 use backchat_parser::content::Mode;
-use backchat_parser::parser::{Chunks, ClosersInStrings, Finished, Policies, Policy, Reasoning, TokenTemplate};
+use backchat_parser::parser::{Chunks, ClosersInStrings, Finished, Parser, Policies, Policy, Reasoning, TokenTemplate};
 use backchat_parser::template::Template;
 use backchat_workbench::replay::{UnreadMarker, unread_marker};
 
@@ -201,16 +202,8 @@ impl Parse {
             }
             None => return Ok(ExitCode::from(2)),
         };
-        let prefix = options.prefix.as_deref().unwrap_or("");
         let given = self.tokenizer.as_ref().map(|name| self.given_ids(template, name, path)).transpose()?;
-        let beginning = match &given {
-            None => Beginning::Text { template, prefix },
-            Some(GivenIds { tokens, prompt_ids: Some(prompt_ids), .. }) => Beginning::Ids { tokens, prompt_ids },
-            Some(GivenIds { tokens, .. }) => Beginning::IdsAfterText { tokens, prefix },
-        };
-        let tools = answer::tools(options.tools.as_ref());
-        let parser =
-            tools.and_then(|tools| answer::begin(beginning, (&options, options.row_options), tools, &self.stop_ids));
+        let parser = self.begin(&options, template, given.as_ref());
         let mut out = io::stdout().lock();
         let is_table = options.events && out.is_terminal();
         let mut recording = Recording { problems_only: true, spans: options.spans, ..Recording::default() };
@@ -223,15 +216,16 @@ impl Parse {
             None if arrives => String::new(),
             None => Arriving::whole(path)?,
         };
-        let mut cuts = options.chunks.split(&known);
-        let mut cuts_of_ids = given.as_ref().map(|given| options.chunks.of_ids(&given.ids));
-        let feeds = std::iter::from_fn(|| match (&mut cuts_of_ids, &mut arriving) {
-            (Some(cuts), _) => cuts.next().map(Piece::Ids),
-            (None, Some(arriving)) => arriving.next_piece().map(|piece| Piece::Text(Cow::Owned(piece))),
-            (None, None) => cuts.next().map(|piece| Piece::Text(Cow::Borrowed(piece))),
-        });
+        let feeds = feeds(options.chunks, given.as_ref(), &known, arriving.as_mut());
         let mut done = if is_table {
-            table::parse(template, (parser, prefix), feeds, &options, &mut recording, &mut out, color)?
+            let mut lines = String::new();
+            let prefix = options.prefix.as_deref().unwrap_or("");
+            Table::new(template, &options, color, &mut lines).parse(
+                (parser, prefix),
+                feeds,
+                &mut recording,
+                &mut out,
+            )?
         } else if options.events {
             let mut out = BufWriter::new(&mut out);
             let done = stream::parse(parser, feeds, &options, &mut recording, &mut out)?;
@@ -252,9 +246,20 @@ impl Parse {
         drop(out);
         let suspect = Suspect { template, unread: unread.as_ref() };
         let is_clean = report(&done, (&recording, suspect), options.mode, (input::name(path), text), global);
-        let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
         let is_good = done.as_ref().is_ok_and(is_whole) && (is_clean || !self.strict);
         Ok(ExitCode::from(u8::from(!is_good)))
+    }
+
+    /// A parser at the beginning of the output.
+    fn begin(&self, options: &ParseOptions, template: &Template, given: Option<&GivenIds>) -> Result<Parser, RowError> {
+        let prefix = options.prefix.as_deref().unwrap_or("");
+        let beginning = match given {
+            None => Beginning::Text { template, prefix },
+            Some(GivenIds { tokens, prompt_ids: Some(prompt_ids), .. }) => Beginning::Ids { tokens, prompt_ids },
+            Some(GivenIds { tokens, .. }) => Beginning::IdsAfterText { tokens, prefix },
+        };
+        let tools = answer::tools(options.tools.as_ref())?;
+        answer::begin(beginning, (options, options.row_options), tools, &self.stop_ids)
     }
 
     /// The values of `--tokenizer` and the files of ids.
@@ -280,6 +285,26 @@ impl Parse {
             );
         }
     }
+}
+
+/// The feeds of an output: token ids, text as it arrives, or cuts of a text that is known.
+fn feeds<'a>(
+    chunks: Chunks,
+    given: Option<&'a GivenIds>,
+    known: &'a str,
+    arriving: Option<&'a mut Arriving>,
+) -> Box<dyn Iterator<Item = Piece<'a>> + 'a> {
+    match (given, arriving) {
+        (Some(given), _) => Box::new(chunks.of_ids(&given.ids).map(Piece::Ids)),
+        (None, Some(arriving)) => {
+            Box::new(std::iter::from_fn(|| arriving.next_piece()).map(|piece| Piece::Text(Cow::Owned(piece))))
+        }
+        (None, None) => Box::new(chunks.split(known).map(|piece| Piece::Text(Cow::Borrowed(piece)))),
+    }
+}
+
+fn is_whole(finished: &Finished) -> bool {
+    finished.missing.is_empty() && finished.malformed.is_empty()
 }
 
 /// Prints the message: for people on a terminal, as JSON elsewhere, unless its events were printed there.

@@ -10,69 +10,69 @@ use backchat_core::diagnostic::escape;
 use backchat_parser::parser::{Capture, EventRef, Finished, Held, Parser, ProblemKind, Span};
 use backchat_parser::template::Template;
 
-/// Parses a text feed by feed and writes each feed, its events, and the held text after it.
-pub fn parse<'p>(
-    template: &Template,
-    (parser, prefix): (Result<Parser, RowError>, &str),
-    feeds: impl Iterator<Item = Piece<'p>>,
-    options: &ParseOptions,
-    recording: &mut Recording,
-    out: &mut impl Write,
-    color: bool,
-) -> io::Result<Result<Finished, RowError>> {
-    let names = template.fields().iter().map(|field| field.name.chars().count());
-    let field_width = names.chain(["FIELD".len()]).max().unwrap_or(0);
-    let mut lines = String::new();
-    let pen = Pen { out: &mut lines, color };
-    let mut table = Table { pen, field_width, spans: options.spans };
-    table.heading();
-    let mut parser = match parser {
-        Ok(parser) => parser,
-        Err(error) => return table.flush(out).map(|()| Err(error)),
-    };
-    recording.prefix_length = parser.prefix_length();
-    if !prefix.is_empty() {
-        table.step("prompt", &tail(prefix));
-    }
-    for event in parser.initial_events() {
-        table.event(event.borrowed());
-        recording.keep(event.borrowed());
-    }
-    for (number, feed) in feeds.enumerate() {
-        table.step(&format!("feed {}", number + 1), &excerpt(&feed.shown()));
-        let fed = feed.feed(&mut parser, &mut |event| {
-            recording.keep(event);
-            table.event(event);
-        });
-        if fed.is_ok() {
-            table.held(&parser.held());
-        }
-        table.flush(out)?;
-        if let Err(error) = fed {
-            return Ok(Err(RowError::new("feed", error)));
-        }
-    }
-    let finished = match parser.finish() {
-        Ok(finished) => finished,
-        Err(error) => return Ok(Err(RowError::new("finalize", error))),
-    };
-    table.step("end", "");
-    for event in &finished.events {
-        recording.keep(event.borrowed());
-        table.event(event.borrowed());
-    }
-    table.flush(out)?;
-    Ok(Ok(finished))
-}
-
-struct Table<'o> {
+pub struct Table<'o> {
     pen: Pen<'o>,
     field_width: usize,
     /// Whether each event shows its position.
     spans: bool,
 }
 
-impl Table<'_> {
+impl<'o> Table<'o> {
+    /// A table of the events of a template; its lines are collected in `lines` until they are written.
+    pub fn new(template: &Template, options: &ParseOptions, color: bool, lines: &'o mut String) -> Self {
+        let names = template.fields().iter().map(|field| field.name.chars().count());
+        let field_width = names.chain(["FIELD".len()]).max().unwrap_or(0);
+        Self { pen: Pen { out: lines, color }, field_width, spans: options.spans }
+    }
+
+    /// Parses a text feed by feed and writes each feed, its events, and the held text after it.
+    pub fn parse<'p>(
+        mut self,
+        (parser, prefix): (Result<Parser, RowError>, &str),
+        feeds: impl Iterator<Item = Piece<'p>>,
+        recording: &mut Recording,
+        out: &mut impl Write,
+    ) -> io::Result<Result<Finished, RowError>> {
+        self.heading();
+        let mut parser = match parser {
+            Ok(parser) => parser,
+            Err(error) => return self.flush(out).map(|()| Err(error)),
+        };
+        recording.prefix_length = parser.prefix_length();
+        if !prefix.is_empty() {
+            self.step("prompt", &tail(prefix));
+        }
+        for event in parser.initial_events() {
+            self.event(event.borrowed());
+            recording.keep(event.borrowed());
+        }
+        for (number, feed) in feeds.enumerate() {
+            self.step(&format!("feed {}", number + 1), &excerpt(&feed.shown()));
+            let fed = feed.feed(&mut parser, &mut |event| {
+                recording.keep(event);
+                self.event(event);
+            });
+            if fed.is_ok() {
+                self.held(&parser.held());
+            }
+            self.flush(out)?;
+            if let Err(error) = fed {
+                return Ok(Err(RowError::new("feed", error)));
+            }
+        }
+        let finished = match parser.finish() {
+            Ok(finished) => finished,
+            Err(error) => return Ok(Err(RowError::new("finalize", error))),
+        };
+        self.step("end", "");
+        for event in &finished.events {
+            recording.keep(event.borrowed());
+            self.event(event.borrowed());
+        }
+        self.flush(out)?;
+        Ok(Ok(finished))
+    }
+
     fn flush(&mut self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(self.pen.out.as_bytes())?;
         self.pen.out.clear();

@@ -61,17 +61,7 @@ impl Builder<'_> {
     fn take(&mut self, kind: Kind, echo: bool, step: Step, slot: &str, place: (usize, usize)) {
         let text = self.frames.decode(kind, slot);
         if echo {
-            if matches!(kind, Kind::Parameter(_)) {
-                self.parameter = Some(text);
-                return;
-            }
-            let is_result = self.last().is_some_and(|last| last.get("role").and_then(Value::as_str) == Some("tool"));
-            if is_result && self.frames.trailing.contains(&kind) {
-                self.identify(vec![(kind, text)]);
-            } else {
-                self.echoes.push((kind, text));
-            }
-            return;
+            return self.repeated(kind, text);
         }
         self.into = None;
         let echoes = std::mem::take(&mut self.echoes);
@@ -95,13 +85,7 @@ impl Builder<'_> {
             }
             Kind::Name | Kind::Id => {
                 self.begin_call(kind, step);
-                if let Some(call) = self.call() {
-                    match (kind, call.get_mut("function")) {
-                        (Kind::Id, _) => drop(call.insert("id", text.into())),
-                        (_, Some(Value::Object(function))) => function.insert_at(0, "name", text.into()),
-                        _ => drop(call.insert("name", text.into())),
-                    }
-                }
+                self.identify_call(kind, text);
                 self.offset("call", place);
             }
             Kind::Arguments | Kind::ArgumentsText => {
@@ -130,6 +114,31 @@ impl Builder<'_> {
             }
             Kind::Begin | Kind::End | Kind::Prompt => {}
             _ => self.tool(kind, text, slot),
+        }
+    }
+
+    /// Takes a text that the template writes again, which refers to what it was first written for.
+    fn repeated(&mut self, kind: Kind, text: String) {
+        if matches!(kind, Kind::Parameter(_)) {
+            self.parameter = Some(text);
+            return;
+        }
+        let is_result = self.last().is_some_and(|last| last.get("role").and_then(Value::as_str) == Some("tool"));
+        if is_result && self.frames.trailing.contains(&kind) {
+            self.identify(vec![(kind, text)]);
+        } else {
+            self.echoes.push((kind, text));
+        }
+    }
+
+    /// Gives the current call its name or id.
+    fn identify_call(&mut self, kind: Kind, text: String) {
+        if let Some(call) = self.call() {
+            match (kind, call.get_mut("function")) {
+                (Kind::Id, _) => drop(call.insert("id", text.into())),
+                (_, Some(Value::Object(function))) => function.insert_at(0, "name", text.into()),
+                _ => drop(call.insert("name", text.into())),
+            }
         }
     }
 

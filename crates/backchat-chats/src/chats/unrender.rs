@@ -8,7 +8,7 @@ use super::chat::{Ambiguity, Chat, NotRendered, Offset};
 use super::definitions;
 use super::frames::{Frame, Frames, Step};
 use super::script::Kind;
-use super::walk::{Reading, Walk};
+use super::walk::Walk;
 use backchat_chat::{ChatTemplate, RenderOptions, switches};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
@@ -135,7 +135,8 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         let most = if text.len() > LONG { 3 } else { MOST_PROOFS };
         let mut best: Option<(usize, Chat)> = None;
         for reading in walk.readings(most) {
-            if self.consider(renderer, frames, setting, &reading, text, &mut best) {
+            let plain = Chat { variables: setting.clone(), ..assemble(frames, &reading, text) };
+            if self.consider(renderer, plain, frames.form.shape, text, &mut best) {
                 break;
             }
         }
@@ -176,18 +177,15 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     fn consider(
         &self,
         renderer: &Renderer<'_>,
-        frames: &Frames,
-        setting: &Object,
-        reading: &Reading,
+        plain: Chat,
+        shape: RequestShape,
         text: &str,
         best: &mut Option<(usize, Chat)>,
     ) -> bool {
-        let plain = Chat { variables: setting.clone(), ..assemble(frames, reading, text) };
-        let variables = self.with(setting);
+        let variables = self.with(&plain.variables);
         let calls = plain.messages.iter().any(|message| message.get("tool_calls").is_some());
         // Two properties that a render does not show may change how the template writes a call: whether its content is
         // null, and which result answers it.
-        let shape = frames.form.shape;
         let other = if shape.absent == Absent::Null { Absent::Empty } else { Absent::Null };
         let all = [(shape.absent, false), (shape.absent, true), (other, false), (other, true)];
         for (absent, ids) in all.into_iter().take(if calls { 4 } else { 1 }) {

@@ -72,6 +72,14 @@ impl Branching {
     }
 }
 
+/// A condition, or a filter of a text, and one way it went in a conversation.
+struct Observed {
+    span: Range<usize>,
+    kind: Sought,
+    outcome: bool,
+    operands: Vec<(Value, Value)>,
+}
+
 /// What a goal asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sought {
@@ -119,24 +127,19 @@ impl Coverage {
         let number = self.conversations;
         self.conversations += 1;
         for Decision { span, outcome, relation, operands } in ran.decisions {
-            self.see_each(span, &Sought::Outcome(relation), outcome, operands, number, &texts);
+            self.see_each(Observed { span, kind: Sought::Outcome(relation), outcome, operands }, number, &texts);
         }
         for Change { span, name, arguments, changed, values } in ran.changes {
             let operands = values.into_iter().map(|value| (value, Value::Null)).collect();
-            self.see_each(span, &Sought::Change(name, arguments), changed, operands, number, &texts);
+            let kind = Sought::Change(name, arguments);
+            self.see_each(Observed { span, kind, outcome: changed, operands }, number, &texts);
         }
         number
     }
 
-    fn see_each(
-        &mut self,
-        span: Range<usize>,
-        kind: &Sought,
-        outcome: bool,
-        operands: Vec<(Value, Value)>,
-        conversation: usize,
-        texts: &[&str],
-    ) {
+    /// Sees it apart for operands that are texts of the answer, and for others.
+    fn see_each(&mut self, observed: Observed, conversation: usize, texts: &[&str]) {
+        let Observed { span, kind, outcome, operands } = observed;
         let is_text = |value: &Value| value.as_str().is_some_and(|value| texts.contains(&value.trim()));
         let (own, others): (Vec<_>, Vec<_>) =
             operands.into_iter().partition(|(left, right)| is_text(left) || is_text(right));

@@ -7,7 +7,7 @@ use minijinja::Value;
 use minijinja::value::{Object, ObjectRepr};
 
 use super::{Evaluator, Flow};
-use crate::engine::program::{For, FunctionId, LoopField, StatementKind};
+use crate::engine::program::{Expression, For, FunctionId, LoopField, StatementKind};
 use crate::values::equality::equal;
 use crate::values::{Kind, Result, build, error, items_of, measure};
 
@@ -137,16 +137,7 @@ impl<'r> Evaluator<'r> {
         let over = indexable(over);
         let mut over = self.at_span(&node.over.span, over)?;
         if let Some(only) = &node.only {
-            let mut kept = Vec::new();
-            for item in items(&over) {
-                self.step()?;
-                self.enter(&node.inside.scope)?;
-                self.assign(&node.target, item.clone())?;
-                if self.truth(only)? {
-                    kept.push(item.clone());
-                }
-            }
-            over = build::list(kept)?;
+            over = self.kept(node, only, &over)?;
         }
         let len = items(&over).len();
         if let Some(outcomes) = &self.run.outcomes {
@@ -194,6 +185,20 @@ impl<'r> Evaluator<'r> {
             object.forget();
         }
         if any_completed { Ok(Flow::Next) } else { self.otherwise(node) }
+    }
+
+    /// The items for which the condition of a loop holds.
+    fn kept(&mut self, node: &'r For, only: &'r Expression, over: &Value) -> Result<Value> {
+        let mut kept = Vec::new();
+        for item in items(over) {
+            self.step()?;
+            self.enter(&node.inside.scope)?;
+            self.assign(&node.target, item.clone())?;
+            if self.truth(only)? {
+                kept.push(item.clone());
+            }
+        }
+        build::list(kept)
     }
 
     /// Runs the `else` of a loop that completed no iteration.

@@ -4,7 +4,7 @@ use minijinja::Value;
 
 use super::{Evaluator, Flow};
 use crate::engine::limits;
-use crate::engine::program::{Expression, Scoped, Statement, StatementKind, Target};
+use crate::engine::program::{Body, Expression, Scoped, Statement, StatementKind, Target};
 use crate::jinja::syntax::tree::Span;
 use crate::values::namespace::Namespace;
 use crate::values::{Result, error, items_of, measure, type_name};
@@ -21,16 +21,7 @@ impl<'r> Evaluator<'r> {
                 }
                 self.assign(target, value)?;
             }
-            StatementKind::If { branches, otherwise } => {
-                for (branch, (test, body)) in branches.iter().enumerate() {
-                    if self.truth(test)? {
-                        self.take_branch(&statement.span, branch);
-                        return self.nested(|evaluator| evaluator.body(body));
-                    }
-                }
-                self.take_branch(&statement.span, branches.len());
-                return self.nested(|evaluator| evaluator.body(otherwise));
-            }
+            StatementKind::If { branches, otherwise } => return self.choose(&statement.span, branches, otherwise),
             StatementKind::For(node) => {
                 let over = self.evaluate(&node.over)?;
                 return self.nested(|evaluator| evaluator.for_loop(node, over, 0));
@@ -95,6 +86,19 @@ impl<'r> Evaluator<'r> {
             self.assign(target, value)?;
         }
         self.nested(|evaluator| evaluator.body(&inside.body))
+    }
+
+    /// Runs the first branch whose condition holds, or else `otherwise`.
+    #[inline]
+    fn choose(&mut self, span: &Span, branches: &'r [(Expression, Body)], otherwise: &'r Body) -> Result<Flow> {
+        for (branch, (test, body)) in branches.iter().enumerate() {
+            if self.truth(test)? {
+                self.take_branch(span, branch);
+                return self.nested(|evaluator| evaluator.body(body));
+            }
+        }
+        self.take_branch(span, branches.len());
+        self.nested(|evaluator| evaluator.body(otherwise))
     }
 
     fn take_branch(&self, condition: &Span, branch: usize) {

@@ -41,10 +41,7 @@ impl Evaluator {
                 _ => Value::Null,
             },
             Ast::Flatten(of) => match self.eval(of, value)? {
-                Value::List(items) => {
-                    let inner = |item| if let Value::List(inner) = item { inner } else { vec![item] };
-                    Value::List(items.into_iter().flat_map(inner).collect())
-                }
+                Value::List(items) => Value::List(flattened(items)),
                 _ => Value::Null,
             },
             Ast::Project(of, then) => match self.eval(of, value)? {
@@ -61,12 +58,7 @@ impl Evaluator {
             },
             Ast::Equal(left, right) => equal(&self.eval_copy(left, &value)?, &self.eval(right, value)?).into(),
             Ast::Order(holds, left, right) => {
-                let (left, right) = (self.eval_copy(left, &value)?, self.eval(right, value)?);
-                let is_ordered = |value: &Value| matches!(value, Value::Number(_) | Value::String(_));
-                match is_ordered(&left) && is_ordered(&right) {
-                    true => order(&left, &right)?.is_some_and(holds).into(),
-                    false => Value::Null,
-                }
+                compared(&self.eval_copy(left, &value)?, &self.eval(right, value)?, *holds)?
             }
             Ast::Or(one, other) => {
                 let first = self.eval_copy(one, &value)?;
@@ -138,6 +130,12 @@ fn item(value: Value, index: i64) -> Value {
     item.map_or(Value::Null, std::mem::take)
 }
 
+/// The items of lists in a list, and its other items.
+fn flattened(items: Vec<Value>) -> Vec<Value> {
+    let inner = |item| if let Value::List(inner) = item { inner } else { vec![item] };
+    items.into_iter().flat_map(inner).collect()
+}
+
 /// The approximate size of a value, in bytes.
 fn size(value: &Value) -> usize {
     8 + match value {
@@ -181,6 +179,15 @@ fn slice(items: Vec<Value>, [start, stop, step]: [Option<i64>; 3]) -> Result<Vec
         place = place.saturating_add(step);
     }
     Ok(list)
+}
+
+/// Whether an order holds between two values; null if one has none.
+fn compared(left: &Value, right: &Value, holds: fn(Ordering) -> bool) -> Result<Value, Fault> {
+    let is_ordered = |value: &Value| matches!(value, Value::Number(_) | Value::String(_));
+    match is_ordered(left) && is_ordered(right) {
+        true => Ok(order(left, right)?.is_some_and(holds).into()),
+        false => Ok(Value::Null),
+    }
 }
 
 /// Compares two numbers or two strings; `None` if one is NaN.

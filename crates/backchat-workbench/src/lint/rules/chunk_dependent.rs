@@ -9,7 +9,7 @@ use crate::lint::rule::{Page, Rule, Source};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::{Answer, characters, parser, read};
 use backchat_core::diagnostic::{Diagnostic, Severity};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Object, Path, Value};
 use backchat_parser::parser::{Mode, Parser};
 use backchat_parser::pattern::Construct;
 use backchat_parser::template::{Delimiter, Field, Template};
@@ -37,10 +37,25 @@ const SHORT: usize = 48;
 /// The longest text that is tried, in bytes.
 const LONGEST: usize = 240;
 
+/// A delimiter, and what it is of.
+#[derive(Clone, Copy)]
+struct Marker<'t> {
+    field: &'t Field,
+    side: Side,
+    delimiter: &'t Delimiter,
+}
+
+impl Marker<'_> {
+    fn path(self) -> Path {
+        Subject::delimiter_path(self.field, self.side)
+    }
+}
+
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let Some(reader) = parser(subject.template, Mode::Reference) else { return Vec::new() };
     let mut found: Vec<Diagnostic> = Vec::new();
     for (field, side, delimiter) in subject.delimiters() {
+        let marker = Marker { field, side, delimiter };
         let before = match side {
             Side::Close => before_close(subject, field),
             Side::Open => String::new(),
@@ -61,33 +76,26 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let first = |how| suspects.iter().find(|text| shows(text, how).is_some()).map(|text| (*text, how));
         // A changed message matters more than changed regions.
         let Some((text, how)) = first(How::Message).or_else(|| first(How::Anyhow)) else {
-            found.extend(by_shape(subject, rule, field, side, delimiter));
+            found.extend(by_shape(subject, rule, marker));
             continue;
         };
         let text = shrink(text.clone(), |text| shows(text, how).is_some() && is_own(text));
         if let Some(difference) = shows(&text, how) {
-            let path = Subject::delimiter_path(field, side);
             let kind = if side == Side::Open { "open" } else { "close" };
             let message = format!("transformers' answer depends on how the text is cut at this {kind}: {difference}");
-            let finding = rule.finding(message).at(subject.place(&path));
-            found.push(with_advice(subject, field, side, delimiter, &texts, finding));
+            let finding = rule.finding(message).at(subject.place(&marker.path()));
+            found.push(with_advice(subject, marker, &texts, finding));
         }
     }
     found
 }
 
 /// A problem that runs do not show: transformers' engine loses a match of full case folding that a chunk's end cuts.
-fn by_shape(
-    subject: &Subject<'_>,
-    rule: &Rule,
-    field: &Field,
-    side: Side,
-    delimiter: &Delimiter,
-) -> Option<Diagnostic> {
-    let folds = delimiter.pattern().shape().constructs.contains(&Construct::FullFolding);
+fn by_shape(subject: &Subject<'_>, rule: &Rule, marker: Marker<'_>) -> Option<Diagnostic> {
+    let folds = marker.delimiter.pattern().shape().constructs.contains(&Construct::FullFolding);
     folds.then(|| {
         let message = "transformers misses a match of full case folding where a chunk ends inside it";
-        let finding = rule.finding(message).at(subject.place(&Subject::delimiter_path(field, side)));
+        let finding = rule.finding(message).at(subject.place(&marker.path()));
         finding.help("leave out the flag `f`, or write the spellings that occur as literals")
     })
 }
@@ -248,14 +256,8 @@ fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
 }
 
 /// The advice to write something else; a fix if another spelling gives the same whole answers.
-fn with_advice(
-    subject: &Subject<'_>,
-    field: &Field,
-    side: Side,
-    delimiter: &Delimiter,
-    texts: &[String],
-    finding: Diagnostic,
-) -> Diagnostic {
+fn with_advice(subject: &Subject<'_>, marker: Marker<'_>, texts: &[String], finding: Diagnostic) -> Diagnostic {
+    let Marker { side, delimiter, .. } = marker;
     let source = delimiter.pattern().source();
     if delimiter.literals().is_some() {
         return finding
@@ -266,9 +268,8 @@ fn with_advice(
         return finding.help("write a literal, or a pattern that one more character decides, such as `</mark>\\s*`");
     };
     let help = "leave out the alternative for the end of the text: a region that nothing closes ends there anyway";
-    let path = Subject::delimiter_path(field, side);
-    let same = same_whole(subject, field, side, shorter, texts).unwrap_or(false);
-    let edits = subject.replace_entry(&path, side.key(delimiter), &shorter.into()).filter(|_| same);
+    let same = same_whole(subject, marker, shorter, texts).unwrap_or(false);
+    let edits = subject.replace_entry(&marker.path(), side.key(delimiter), &shorter.into()).filter(|_| same);
     match edits {
         Some(edits) => finding.help(help).fix(format!("write {}", quote(shorter)), edits),
         None => finding.help(help),
@@ -276,8 +277,9 @@ fn with_advice(
 }
 
 /// Whether whole texts parse the same with another spelling of a delimiter.
-fn same_whole(subject: &Subject<'_>, field: &Field, side: Side, pattern: &str, texts: &[String]) -> Option<bool> {
-    let key = side.key(side.delimiter(field)?);
+fn same_whole(subject: &Subject<'_>, marker: Marker<'_>, pattern: &str, texts: &[String]) -> Option<bool> {
+    let Marker { field, side, delimiter } = marker;
+    let key = side.key(delimiter);
     let other = subject.with_field(field, |written| drop(written.insert(key, pattern.into())))?;
     let (one, other) = (parser(subject.template, Mode::Reference)?, parser(&other, Mode::Reference)?);
     let before = if side == Side::Close { before_close(subject, field) } else { String::new() };

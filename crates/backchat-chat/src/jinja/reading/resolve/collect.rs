@@ -164,19 +164,7 @@ impl<'t, 's> Collector<'t, 's> {
                 });
                 self.target(target, BindingKind::Variable, From::Nothing, span.end);
             }
-            StatementKind::If { branches, otherwise } => {
-                for (at, (test, body)) in branches.iter().enumerate() {
-                    // Only the first test always runs.
-                    self.conditions += usize::from(at > 0);
-                    self.expression(test, true);
-                    self.conditions += usize::from(at == 0);
-                    self.body(body);
-                    self.conditions -= 1;
-                }
-                self.conditions += 1;
-                self.body(otherwise);
-                self.conditions -= 1;
-            }
+            StatementKind::If { branches, otherwise } => self.branches(branches, otherwise),
             StatementKind::For { target, over, only, body, otherwise, .. } => {
                 self.expression(over, false);
                 let inside = over.span.end..span.end;
@@ -203,15 +191,7 @@ impl<'t, 's> Collector<'t, 's> {
             StatementKind::Block { scoped, body, .. } => {
                 self.scoped(span, true, !scoped, |inside| inside.body(body));
             }
-            StatementKind::With { bindings, body } => {
-                bindings.iter().for_each(|(_, value)| self.expression(value, false));
-                self.scoped(span.clone(), false, false, |inside| {
-                    for (target, value) in bindings {
-                        inside.target(target, BindingKind::Variable, From::Value(value), span.start);
-                    }
-                    inside.body(body);
-                });
-            }
+            StatementKind::With { bindings, body } => self.with(span, bindings, body),
             StatementKind::FilterBlock { filter: head, body } | StatementKind::AutoEscape { enabled: head, body } => {
                 self.scoped(span, false, false, |inside| {
                     inside.expression(head, false);
@@ -219,6 +199,32 @@ impl<'t, 's> Collector<'t, 's> {
                 });
             }
         }
+    }
+
+    fn branches(&mut self, branches: &'t [(Expr<'s>, Body<'s>)], otherwise: &'t Body<'s>) {
+        for (at, (test, body)) in branches.iter().enumerate() {
+            // Only the first test always runs.
+            self.conditions += usize::from(at > 0);
+            self.expression(test, true);
+            self.conditions += usize::from(at == 0);
+            self.body(body);
+            self.conditions -= 1;
+        }
+        self.conditions += 1;
+        self.body(otherwise);
+        self.conditions -= 1;
+    }
+
+    /// The values of `with` are read in the scope around.
+    fn with(&mut self, span: Range<usize>, bindings: &'t [(Target<'s>, Expr<'s>)], body: &'t Body<'s>) {
+        bindings.iter().for_each(|(_, value)| self.expression(value, false));
+        let since = span.start;
+        self.scoped(span, false, false, |inside| {
+            for (target, value) in bindings {
+                inside.target(target, BindingKind::Variable, From::Value(value), since);
+            }
+            inside.body(body);
+        });
     }
 
     fn function(&mut self, span: Range<usize>, parameters: &'t Parameters<'s>, body: &'t Body<'s>) {
