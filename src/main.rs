@@ -1,5 +1,5 @@
 //! The `backchat` command.
 
 fn main() -> std::process::ExitCode {
-    backchat::cli::main()
+    backchat_cli::cli::main()
 }

@@ -32,7 +32,7 @@ use crate::value::{from_python, to_python};
 /// Runs the command with these arguments, the program's name first; returns its exit code.
 #[pyfunction]
 pub fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| backchat::cli::run_to_code(arguments))
+    py.detach(|| backchat_cli::cli::run_to_code(arguments))
 }
 
 #[pyfunction]

@@ -1,8 +1,6 @@
 //! What has a name of its own is found by it: `ALL` of an enum lists every variant, so that a new target, policy, reader or engine
 //! cannot be left out of options, help, errors and tests, which go through `ALL`.
 
-#![cfg(feature = "derive")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

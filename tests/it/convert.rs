@@ -1,5 +1,4 @@
 //! Conversion: what becomes of a schema, and that nothing changes without being reported.
-#![cfg(feature = "cli")]
 
 use std::fs;
 

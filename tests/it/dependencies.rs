@@ -1,22 +1,12 @@
-//! An engine that only parses compiles few external crates, and none that only the workbench needs.
+//! An engine that only parses compiles few external crates, who derives few more, and neither any that only the command needs.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The external crates that the library needs with these features.
-fn crates(features: &str) -> BTreeSet<String> {
-    let arguments = [
-        "tree",
-        "-p",
-        "backchat",
-        "--locked",
-        "--offline",
-        "-e",
-        "normal",
-        "--prefix",
-        "none",
-        "--no-default-features",
-    ];
+/// The external crates that a crate of ours needs with these features.
+fn crates(package: &str, features: &str) -> BTreeSet<String> {
+    let arguments =
+        ["tree", "-p", package, "--locked", "--offline", "-e", "normal", "--prefix", "none", "--no-default-features"];
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).args(["--features", features]);
     let output = cargo.output().unwrap();
@@ -28,11 +18,21 @@ fn crates(features: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_parser_alone_needs_at_most_seven_crates() {
-    let parser = crates("");
+    let parser = crates("backchat", "");
     assert!(parser.contains("memchr") && parser.len() <= 7, "{parser:?}");
-    let serde = crates("serde");
-    for heavy in ["minijinja", "chrono", "tempfile", "similar", "clap", "ratatui", "syn"] {
-        assert!(!serde.contains(heavy), "`serde` needs `{heavy}`");
-        assert!(crates("cli,tui").contains(heavy) || heavy == "syn", "`{heavy}` is not a dependency at all");
+}
+
+#[test]
+fn nothing_heavy_is_needed_before_it_is_used() {
+    let [parser, deriver] = ["serde", "default,serde"].map(|features| crates("backchat", features));
+    let command = crates("backchat-cli", "tui");
+    for heavy in ["minijinja", "chrono", "similar", "syn"] {
+        assert!(!parser.contains(heavy), "who parses needs `{heavy}`");
+        assert!(deriver.contains(heavy), "who derives does not need `{heavy}`");
     }
+    for heavy in ["tempfile", "clap", "ratatui", "hyper"] {
+        assert!(!deriver.contains(heavy), "who derives needs `{heavy}`");
+        assert!(command.contains(heavy) || heavy == "hyper", "`{heavy}` is not a dependency at all");
+    }
+    assert!(deriver.len() <= 31, "{deriver:?}");
 }

@@ -1,6 +1,5 @@
 //! Tests what grammars promise, without an engine: they accept everything that chat templates render, prefix by prefix, and
 //! everything they accept is parsed completely.
-#![cfg(feature = "derive")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,6 +1,5 @@
 //! Grammars of whole requests: the body of a chat completion, the format of its answer, custom tools, and the other fields of
 //! results.
-#![cfg(feature = "derive")]
 
 use backchat::chat::RenderOptions;
 use backchat::derive;

@@ -1,5 +1,4 @@
 //! `backchat init`: the suite passes where it was created and after it is moved; a second run changes nothing.
-#![cfg(feature = "cli")]
 
 use std::fs;
 use std::path::Path;

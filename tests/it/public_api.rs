@@ -1,7 +1,7 @@
 //! `tests/public_api.txt` lists the public items of the library, so that no addition, removal or change goes unnoticed. Each item
 //! is documented.
 //!
-//! The list comes from the source: the items that `src/lib.rs` re-exports from the crates, with signatures, public fields,
+//! The list comes from the source: the items that `crates/backchat/src/lib.rs` re-exports from the crates, with signatures, public fields,
 //! variants, methods and manually implemented traits, but without derived traits.
 //!
 //! `tests/public_api_workbench.txt` lists modules and items of the feature `workbench`, which change with the command.
@@ -72,12 +72,12 @@ fn flatten(tree: &UseTree, before: &Place, found: &mut Vec<(String, Place)>) {
 impl Crate {
     fn read() -> Self {
         let mut all = Self { modules: BTreeMap::new(), public: BTreeSet::new(), workbench: BTreeSet::new() };
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        all.read_module(Vec::new(), &root.join("src/lib.rs"), &root.join("src"), true);
-        for entry in fs::read_dir(root.join("crates")).unwrap() {
+        for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates")).unwrap() {
             let folder = entry.unwrap().path();
-            let place = vec![folder.file_name().unwrap().to_str().unwrap().replace('-', "_")];
-            all.read_module(place, &folder.join("src/lib.rs"), &folder.join("src"), false);
+            let name = folder.file_name().unwrap().to_str().unwrap().replace('-', "_");
+            let is_library = name == "backchat";
+            let place = if is_library { Vec::new() } else { vec![name] };
+            all.read_module(place, &folder.join("src/lib.rs"), &folder.join("src"), is_library);
         }
         all
     }

@@ -1,5 +1,4 @@
 //! Response schemas: what they read in an output, how they fail, and where they are recognized.
-#![cfg(feature = "workbench")]
 
 use backchat::json;
 use backchat::schema::Schema;

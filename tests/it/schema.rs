@@ -202,7 +202,6 @@ fn every_key_is_described() {
 }
 
 #[test]
-#[cfg(feature = "derive")]
 fn json_grammars_match_their_schema() {
     use backchat::derive::{Model, Options};
     use backchat::grammar::Request;

@@ -168,7 +168,9 @@ mod tests {
         let parser = Parser::new(&template, prefix, backchat_parser::parser::Options::default());
         let parser = parser.map_err(|error| RowError::new("prefix", error));
         let feeds = feeds.into_iter().map(|feed| Piece::Text(feed.into()));
-        parse(&template, (parser, prefix), feeds, &options, &mut recording, &mut out, false).unwrap().unwrap();
+        let mut lines = String::new();
+        let table = Table::new(&template, &options, false, &mut lines);
+        table.parse((parser, prefix), feeds, &mut recording, &mut out).unwrap().unwrap();
         assert!(recording.feeds.is_empty() && recording.initial.is_empty(), "nothing is kept");
         insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
         STEP      EVENT     FIELD    TEXT

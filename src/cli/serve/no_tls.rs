@@ -12,7 +12,7 @@ pub enum Tls {}
 impl Tls {
     /// Refuses `https`, and names the required feature.
     pub fn new(_host: &str) -> Result<Self, String> {
-        Err("this build has no https: install with `cargo install backchat --features serve-tls` or from pip, or use a \
+        Err("this build has no https: install with `cargo install backchat-cli --features serve-tls` or from pip, or use a \
              tunnel"
             .to_owned())
     }

@@ -56,12 +56,12 @@ fn main() {
     }
     let counts = options.iter().any(|option| option == "--instructions");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for folder in ["derived", "benches/drafts"] {
+    for (folder, place) in [("derived", "../../derived"), ("drafts", "benches/drafts")] {
         print!("\n{folder:<26}");
         FIGURES.iter().for_each(|(.., heading)| print!("{heading:>12}{:>15}", ""));
         println!();
         let mut lines = vec![("(headline)".to_owned(), "headline".to_owned(), HEADLINE.to_owned())];
-        let files = fs::read_dir(root.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path());
+        let files = fs::read_dir(root.join(place)).into_iter().flatten().flatten().map(|entry| entry.path());
         for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "json")) {
             let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let json = fs::read_to_string(&file);

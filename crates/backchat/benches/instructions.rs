@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 fn run(way: &str, template: &str, text: &str, rounds: &str) -> Option<()> {
     let json = match template {
         "headline" => HEADLINE.to_owned(),
-        draft => fs::read_to_string(format!("{}/derived/{draft}.json", env!("CARGO_MANIFEST_DIR"))).ok()?,
+        draft => fs::read_to_string(format!("{}/../../derived/{draft}.json", env!("CARGO_MANIFEST_DIR"))).ok()?,
     };
     let template = Template::load(&json).ok()?.template;
     let text = if text == "answer" { answer() } else { prose() };

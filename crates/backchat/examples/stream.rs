@@ -16,12 +16,15 @@ use std::{env, fs};
 
 use backchat::{Event, Parser, Template, Value, json};
 
+/// The folder of a recorded generation.
+const WEATHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/weather");
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut files = env::args().skip(1);
-    let mut file = |default: &str| files.next().unwrap_or_else(|| default.to_owned());
-    let template = fs::read_to_string(file("examples/weather/response_template.json"))?;
-    let prompt = fs::read_to_string(file("examples/weather/prompt.txt"))?;
-    let recording = fs::read_to_string(file("examples/weather/recording.jsonl"))?;
+    let mut file = |name: &str| files.next().unwrap_or_else(|| format!("{WEATHER}/{name}"));
+    let template = fs::read_to_string(file("response_template.json"))?;
+    let prompt = fs::read_to_string(file("prompt.txt"))?;
+    let recording = fs::read_to_string(file("recording.jsonl"))?;
 
     // One template serves any number of parsers; the prompt is needed because it may already open the first region.
     let template = Template::load(&template)?.template;

@@ -24,11 +24,15 @@ use backchat::json::{self, Object};
 use backchat::parser::Options;
 use backchat::{Event, Parser, Template, Value};
 
+/// The folder of a recorded generation, and the chat template of its model.
+const WEATHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/weather");
+const CHAT_TEMPLATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../chat_templates/qwen3.jinja");
+
 fn main() -> Result<(), Box<dyn Error>> {
     let port = env::args().nth(1).unwrap_or_else(|| "8080".to_owned());
     let listener = TcpListener::bind(format!("127.0.0.1:{port}"))?;
     println!("http://{}/v1/chat/completions", listener.local_addr()?);
-    let generation = Generation::read("examples/weather")?;
+    let generation = Generation::read(WEATHER)?;
     thread::scope(|scope| {
         for connection in listener.incoming().flatten() {
             let generation = &generation;
@@ -63,7 +67,7 @@ impl Generation {
             let text = row.get("text").and_then(Value::as_str).unwrap_or_default();
             pieces.push((Duration::from_millis(wait.try_into()?), text.to_owned()));
         }
-        let chat_template = fs::read_to_string("chat_templates/qwen3.jinja")?;
+        let chat_template = fs::read_to_string(CHAT_TEMPLATE)?;
         let Ok(model) = Model::open(&chat_template, Some(template), &ModelOptions::default()) else {
             return Err("the chat template shows no content".into());
         };
@@ -182,7 +186,7 @@ fn object<const N: usize>(entries: [(&str, Value); N]) -> Object {
 
 #[test]
 fn a_request_that_the_recording_does_not_answer_is_refused() -> Result<(), Box<dyn Error>> {
-    let generation = Generation::read("examples/weather")?;
+    let generation = Generation::read(WEATHER)?;
     let said = |request: &str| -> Result<(), String> {
         let request = json::read(request).map_err(|error| error.to_string())?;
         generation.answers(&generation.grammar(&request)?)
@@ -205,7 +209,7 @@ fn a_request_that_the_recording_does_not_answer_is_refused() -> Result<(), Box<d
 #[test]
 fn clients_get_both_calls_and_none_of_the_marks() -> Result<(), Box<dyn Error>> {
     let mut out = Vec::new();
-    stream(&Generation::read("examples/weather")?, &mut out)?;
+    stream(&Generation::read(WEATHER)?, &mut out)?;
     let out = String::from_utf8(out)?;
     let mut arguments = [String::new(), String::new()];
     for line in out.lines().filter_map(|line| line.strip_prefix("data: {")) {

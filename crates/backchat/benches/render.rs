@@ -21,7 +21,7 @@ const CONVERSATION: &str = include_str!("conversations/tools.json");
 const PLAIN: &str = include_str!("conversations/plain.json");
 
 fn folder() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chat_templates");
     std::env::var_os("TEMPLATES").map_or(own, PathBuf::from)
 }
 

@@ -24,11 +24,11 @@ const PLAIN: &str = include_str!("conversations/plain.json");
 const TOOLS: &str = include_str!("conversations/tools.json");
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = root.join("chat_templates");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = here.join("../../chat_templates");
     let python = env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
     let mut jinja2 = Command::new(python)
-        .arg(root.join("benches/times_of_jinja2.py"))
+        .arg(here.join("benches/times_of_jinja2.py"))
         .arg(&folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -15,8 +15,11 @@ use backchat::parser::{EventRef, Options, Tools};
 use backchat::{Parser, Template};
 use serde_json::{Value, json};
 
+/// The folder of a recorded generation.
+const WEATHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/weather");
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = env::args().nth(1).unwrap_or_else(|| "examples/weather".to_owned());
+    let folder = env::args().nth(1).unwrap_or_else(|| WEATHER.to_owned());
     run(&folder, &mut io::stdout().lock())
 }
 
@@ -82,7 +85,7 @@ fn send(out: &mut impl Write, delta: &Value, finish_reason: Option<&str>) -> io:
 #[test]
 fn the_chunks_add_up_to_the_message() -> Result<(), Box<dyn Error>> {
     let mut out = Vec::new();
-    run("examples/weather", &mut out)?;
+    run(WEATHER, &mut out)?;
     let (mut content, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
     let (mut reason, mut deltas) = (None, 0);
     for line in String::from_utf8(out)?.lines().filter_map(|line| line.strip_prefix("data: {")) {
