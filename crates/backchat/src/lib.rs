@@ -110,8 +110,8 @@ pub mod chats {
 
     pub use backchat_chats::chats::{
         Ambiguity, Chat, MaskPart, MaskRule, Masked, NotPatched, NotRendered, NotTheRender, Offset, Part, PartSpan,
-        Patched, Sanitized, Sanitizer, TokenMask, Unrenderer, add_generation_blocks, check_generation_blocks, mask,
-        unrender,
+        Patched, Sanitized, Sanitizer, TokenMask, Unrenderer, WrongBlocks, add_generation_blocks,
+        check_generation_blocks, mask, unrender,
     };
     pub use backchat_chats::mending::{Branches, Change, Cured, Left, Proof, Repair, repair};
 }

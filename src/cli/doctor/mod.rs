@@ -144,7 +144,10 @@ impl Doctor {
                         );
                     }
                     Some(Err(why)) => {
-                        text += &format!("\nThe generation blocks and `render --mask` disagree: {}\n", escape(&why))
+                        text += &format!(
+                            "\nThe generation blocks and `render --mask` disagree: {}\n",
+                            escape(&why.to_string())
+                        )
                     }
                     None => {}
                 }

@@ -26,7 +26,7 @@ use backchat_probe::probe::Prober;
 
 pub use authors::{Author, authors};
 pub use chat::{Ambiguity, Chat, NotRendered, Offset};
-pub use generation::{NotPatched, Patched, add_generation_blocks, check_generation_blocks};
+pub use generation::{NotPatched, Patched, WrongBlocks, add_generation_blocks, check_generation_blocks};
 pub(crate) use mask::mask_with;
 pub use mask::{Masked, Part, PartSpan, mask};
 pub use sanitized::{Sanitized, Sanitizer};

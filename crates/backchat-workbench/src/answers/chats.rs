@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_chats::bridge::{Bridged, Edit, Refused};
-use backchat_chats::chats::{self, Chat, MaskPart, MaskRule, Masked, NotRendered};
+use backchat_chats::chats::{self, Chat, MaskPart, MaskRule, Masked, NotRendered, WrongBlocks};
 use backchat_core::json::{Object, Value};
 use backchat_parser::tokens::{Tokenizer, Tokens};
 use backchat_probe::doctor::{Options, Report};
@@ -19,7 +19,7 @@ pub fn doctor(template: &ChatTemplate, options: &Options, report: &Report) -> Va
         Some(Ok(_)) => drop(entries.insert("blocks_agree", true.into())),
         Some(Err(why)) => {
             entries.insert("blocks_agree", false.into());
-            entries.insert("blocks_disagree_where", why.into());
+            entries.insert("blocks_disagree_where", why.to_string().into());
         }
         None => {}
     }
@@ -30,7 +30,7 @@ pub fn doctor(template: &ChatTemplate, options: &Options, report: &Report) -> Va
 }
 
 /// The comparison of the template's generation blocks with the mask, if it has any.
-pub fn blocks(template: &ChatTemplate, options: &Options) -> Option<Result<usize, String>> {
+pub fn blocks(template: &ChatTemplate, options: &Options) -> Option<Result<usize, WrongBlocks>> {
     let render = RenderOptions::default().now(options.now.clone());
     chats::check_generation_blocks(template, &options.variables, &render)
 }

@@ -11,6 +11,7 @@ use super::page::{Head, Mood, Section, page};
 use super::playground::Playground;
 use super::sides::{Piece, columns};
 use backchat_chat::ChatTemplate;
+use backchat_chats::chats::WrongBlocks;
 use backchat_chats::mending::Repair;
 use backchat_core::diagnostic::{Diagnostic, counted};
 use backchat_core::json::Value;
@@ -34,7 +35,7 @@ pub struct Examined<'a> {
     /// The options of the renders.
     pub options: &'a Options,
     /// In how many conversations its generation blocks agree with its mask, or why they do not; `None` without blocks.
-    pub blocks: Option<Result<usize, String>>,
+    pub blocks: Option<Result<usize, WrongBlocks>>,
     /// The template repaired, if it has problems with the conversations of agents.
     pub repair: Option<&'a Repair>,
 }
@@ -94,7 +95,7 @@ fn exhibits(report: &Report) -> Vec<&Rc<Exhibit>> {
     exhibits
 }
 
-fn warnings(html: &mut Html, traps: &[Diagnostic], blocks: Option<&Result<usize, String>>) {
+fn warnings(html: &mut Html, traps: &[Diagnostic], blocks: Option<&Result<usize, WrongBlocks>>) {
     notes::list(html, traps);
     match blocks {
         Some(Ok(count)) => {

@@ -4,8 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use super::case::Case;
+use super::pairs::{Condition, Pair, Spans, Stretch, cover, marks_only_answers, message_loop};
 use super::source::{self, Piece, PieceKind};
-use super::{Case, Condition, Pair, Spans, Stretch, Trace, cover, marks_only_answers, message_loop};
+use super::traces::Trace;
 use backchat_core::json::Value;
 
 /// How far from the ends of a span the captured text may begin and end, in bytes.

@@ -1,8 +1,10 @@
 //! Explains why no blocks can be placed: the first text of the assistant whose start or end is at no position of the
 //! source, whose ends are in different bodies, or whose source also writes other text.
 
+use super::case::{Case, Span, fit};
+use super::pairs::{Condition, Pair, marks_only_answers};
 use super::source::{self, Piece};
-use super::{Case, Condition, Pair, Span, Trace, fit, marks_only_answers};
+use super::traces::Trace;
 use backchat_core::diagnostic::shortened;
 use backchat_core::text::slice;
 

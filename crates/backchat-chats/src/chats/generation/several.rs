@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::case::Case;
+use super::pairs::{Condition, PLACES_PER_STEP, Pair, divided, loop_before, message_loop};
 use super::source::{self, Piece};
-use super::{Case, Condition, PLACES_PER_STEP, Pair, Trace, divided, loop_before, message_loop};
+use super::traces::Trace;
 use backchat_chat::{charge, ended};
 use backchat_core::text::slice;
 
