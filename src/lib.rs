@@ -90,9 +90,6 @@
 pub mod cli;
 #[cfg(feature = "serde")]
 pub mod serde;
-// The chat server of the command, without its sockets.
-#[cfg(feature = "serve")]
-mod serve;
 
 #[cfg(feature = "derive")]
 pub mod bridge {

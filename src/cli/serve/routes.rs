@@ -19,8 +19,8 @@ use super::guard::Asked;
 use super::outgoing::{Outgoing, whole};
 use super::rows::Rows;
 use super::state::Server;
-use crate::serve::api_error::ApiError;
 use backchat_core::json::Value;
+use backchat_serve::api_error::ApiError;
 
 /// The longest head of a request.
 const LONGEST_HEAD: usize = 32 << 10;

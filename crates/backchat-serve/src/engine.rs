@@ -4,7 +4,6 @@ use backchat_grammar::Format;
 
 /// An engine whose raw completion endpoint is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Engine {
     LlamaCpp,
     Vllm,

@@ -1,7 +1,7 @@
 //! The JSON of OpenAI's protocol: chunks of a stream, and whole answers.
 
-use super::identifier::identifier;
-use super::reply::Usage;
+use crate::identifier::identifier;
+use crate::reply::Usage;
 use backchat_core::json::{Object, Value};
 use backchat_parser::deltas::{Delta, ReasoningName};
 

@@ -1,8 +1,8 @@
 //! Requests to engines, in the format of their own endpoints. No other parameters reach an engine.
 
-use super::api_error::ApiError;
-use super::engine::{Engine, Facts};
-use super::request::{ChatRequest, Format};
+use crate::api_error::ApiError;
+use crate::engine::{Engine, Facts};
+use crate::request::{ChatRequest, Format};
 use backchat_core::json::{Object, Value};
 use backchat_grammar::{Trigger, Written};
 

@@ -1,7 +1,7 @@
-//! A chat server in front of an engine's completion endpoint, without its sockets: requests in, requests to the engine
+//! What a server in front of an engine's completion endpoint needs, without sockets: requests in, requests to the engine
 //! out; the engine's bytes in, deltas, chunks and rows of the record out.
 //!
-//! Nothing here reads or writes; `cli/serve` moves the bytes.
+//! Nothing here reads or writes: who embeds it moves the bytes.
 
 pub mod answer;
 pub mod api_error;

@@ -3,8 +3,8 @@
 
 use std::hash::Hasher;
 
-use super::answer::{Answer, problems_to_value};
-use super::reply::Usage;
+use crate::answer::{Answer, problems_to_value};
+use crate::reply::Usage;
 use backchat_core::json::{Object, Value};
 
 /// How an exchange ended.

@@ -1,6 +1,6 @@
 //! Messages of OpenAI's protocol as chat templates expect them.
 
-use super::api_error::ApiError;
+use crate::api_error::ApiError;
 use backchat_core::json::{self, Value, entries_mut};
 
 /// How a chat template takes messages.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::api_error::ApiError;
-use super::engine::Engine;
-use super::messages::{self, MessageForm};
-use super::request::{ChatRequest, Format};
+use crate::api_error::ApiError;
+use crate::engine::Engine;
+use crate::messages::{self, MessageForm};
+use crate::request::{ChatRequest, Format};
 use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::diagnostic::Diagnostic;

@@ -1,6 +1,6 @@
 //! One choice of an answer: text of the engine in, deltas of the message out, and the data for the record.
 
-use super::reply::End;
+use crate::reply::End;
 use backchat_core::json::{Object, Value};
 use backchat_parser::deltas::{CallDelivery, Delta, Deltas};
 use backchat_parser::parser::{ParseError, Parser, Problem};

@@ -3,8 +3,8 @@
 //! Every event of every engine is one line, so a line is read as soon as it is whole: server-sent events with or
 //! without a space after `data:`, comments between them, and plain lines of JSON.
 
-use super::engine::Engine;
-use super::request::MOST_CHOICES;
+use crate::engine::Engine;
+use crate::request::MOST_CHOICES;
 use backchat_core::json::{self, Value};
 
 /// The longest line: the last event of llama.cpp repeats the prompt.

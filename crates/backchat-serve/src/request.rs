@@ -1,8 +1,8 @@
 //! Parses and validates a client's request: invalid parameters are refused by name, and nothing that would change the
 //! answer is dropped.
 
-use super::api_error::ApiError;
-use super::messages;
+use crate::api_error::ApiError;
+use crate::messages;
 use backchat_core::json::{self, Object, Value};
 use backchat_grammar::Choice;
 
@@ -63,7 +63,6 @@ pub enum Format {
 
 /// A request for a completion.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct ChatRequest {
     /// The messages, unchanged.
     pub messages: Vec<Value>,
