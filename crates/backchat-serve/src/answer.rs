@@ -62,6 +62,11 @@ impl Answer {
         self.state.finish_reason()
     }
 
+    /// Whether the model is thinking.
+    pub fn is_reasoning(&self) -> bool {
+        self.state.is_reasoning()
+    }
+
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }

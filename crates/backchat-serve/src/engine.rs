@@ -81,6 +81,11 @@ impl Engine {
         !matches!(self, Self::Tgi | Self::Ollama)
     }
 
+    /// Whether it leaves the stop text in the answer.
+    pub fn leaves_stop(self) -> bool {
+        self == Self::Tgi
+    }
+
     /// Whether it can send the text of control tokens.
     pub fn shows_special_tokens(self) -> bool {
         !matches!(self, Self::Ollama | Self::OpenAi)

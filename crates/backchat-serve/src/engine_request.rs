@@ -163,7 +163,11 @@ impl EngineRequest<'_> {
             ("model", facts.model.as_deref().map(Value::from)),
             ("prompt", Some(prompt.into())),
             ("stream", Some(true.into())),
-            ("stream_options", Some(Value::from([("include_usage", true.into())]))),
+            // With the count in each event, the tokens of reasoning are known.
+            (
+                "stream_options",
+                Some(Value::from([("include_usage", true.into()), ("continuous_usage_stats", true.into())])),
+            ),
             ("max_tokens", limit.map(Value::from)),
             ("n", self.choices()),
             ("skip_special_tokens", Some(false.into())),
@@ -275,10 +279,11 @@ fn with<const N: usize>(mut body: Object, members: [(&str, Option<Value>); N]) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request;
 
     fn body(engine: Engine, members: &str, facts: &Facts) -> String {
         let request = format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}]{members}}}"#);
-        let request = ChatRequest::read(request.as_bytes()).unwrap();
+        let request = request::members(request.as_bytes()).and_then(ChatRequest::read).unwrap();
         let preserved = ["<call>".to_owned()];
         let order = EngineRequest {
             request: &request,

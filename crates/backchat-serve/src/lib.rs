@@ -3,16 +3,24 @@
 //!
 //! Nothing here reads or writes: who embeds it moves the bytes.
 
-pub mod answer;
+mod answer;
+pub mod api;
 pub mod api_error;
-pub mod chunk;
+mod chat_api;
+mod conversation;
 pub mod engine;
 pub mod engine_request;
 mod identifier;
+mod members;
 mod messages;
+mod messages_api;
 pub mod metrics;
 pub mod model;
+mod parts;
 pub mod record;
 pub mod reply;
 pub mod request;
-pub mod stop_strings;
+mod responses_api;
+mod stop_strings;
+pub mod turn;
+mod writer;

@@ -5,7 +5,7 @@
 
 use crate::engine::Engine;
 use crate::request::MOST_CHOICES;
-use backchat_core::json::{self, Value};
+use backchat_core::json::{self, Object, Value};
 
 /// The longest line: the last event of llama.cpp repeats the prompt.
 const LONGEST_LINE: usize = 64 << 20;
@@ -26,16 +26,25 @@ pub struct Usage {
     pub prompt: u64,
     /// The tokens of all choices.
     pub completion: u64,
+    /// Those of reasoning among them; `None` if the engine does not count as it writes.
+    pub reasoning: Option<u64>,
 }
 
 impl Usage {
-    /// In OpenAI's format.
+    /// In the format of the chat API.
     pub fn to_value(self) -> Value {
-        Value::from([
-            ("prompt_tokens", self.prompt.into()),
-            ("completion_tokens", self.completion.into()),
-            ("total_tokens", self.prompt.saturating_add(self.completion).into()),
-        ])
+        let mut counts = Object::new();
+        counts.insert("prompt_tokens", self.prompt.into());
+        counts.insert("completion_tokens", self.completion.into());
+        counts.insert("total_tokens", self.total().into());
+        if let Some(reasoning) = self.reasoning {
+            counts.insert("completion_tokens_details", Value::from([("reasoning_tokens", reasoning.into())]));
+        }
+        Value::Object(counts)
+    }
+
+    pub fn total(self) -> u64 {
+        self.prompt.saturating_add(self.completion)
     }
 }
 
@@ -57,7 +66,10 @@ pub enum Update {
     Text(String),
     /// The ids of more tokens.
     Tokens(Vec<u64>),
+    /// The tokens until now.
     Usage(Usage),
+    /// The stop text that is about to end it.
+    Stop(String),
     End(End),
 }
 
@@ -146,23 +158,32 @@ impl ReplyReader {
         let mut choice = self.choice(event, replies);
         choice.text(text(event, "content"));
         choice.tokens(event.get("tokens"));
+        choice.usage(event, ["tokens_evaluated", "tokens_predicted"]);
         if event.get("stop").and_then(Value::as_bool) == Some(true) {
-            choice.usage(event, ["tokens_evaluated", "tokens_predicted"]);
+            choice.stop(event.get("stopping_word"));
             choice.end(event.get("stop_type"), "limit");
         }
     }
 
     fn open_ai(&self, event: &Value, replies: &mut Vec<Reply>) {
-        for one in event.get("choices").and_then(Value::as_list).unwrap_or_default() {
+        const NAMES: [&str; 2] = ["prompt_tokens", "completion_tokens"];
+        let counts = event.get("usage").filter(|counts| !counts.is_null());
+        let choices = event.get("choices").and_then(Value::as_list).unwrap_or_default();
+        for one in choices {
             let mut choice = self.choice(one, replies);
             choice.text(text(one, "text"));
             choice.tokens(one.get("token_ids"));
+            if let Some(counts) = counts {
+                choice.usage(counts, NAMES);
+            }
             if let Some(reason) = one.get("finish_reason").filter(|reason| reason.as_str().is_some()) {
+                choice.stop(one.get("stop_reason"));
                 choice.end(Some(reason), "length");
             }
         }
-        let usage = event.get("usage").and_then(|counts| usage(counts, ["prompt_tokens", "completion_tokens"]));
-        replies.extend(usage.map(Reply::Usage));
+        // The counts of all choices come by themselves.
+        let all = counts.filter(|_| choices.is_empty()).and_then(|counts| usage(counts, NAMES));
+        replies.extend(all.map(Reply::Usage));
     }
 
     fn sglang(&mut self, event: &Value, replies: &mut Vec<Reply>) {
@@ -178,8 +199,9 @@ impl ReplyReader {
         choice.text(piece);
         choice.tokens(event.get("output_ids"));
         let Some(meta) = event.get("meta_info") else { return };
+        choice.usage(meta, ["prompt_tokens", "completion_tokens"]);
         if let Some(reason) = meta.get("finish_reason").filter(|reason| !reason.is_null()) {
-            choice.usage(meta, ["prompt_tokens", "completion_tokens"]);
+            choice.stop(reason.get("matched"));
             choice.end(reason.get("type"), "length");
         }
     }
@@ -242,6 +264,13 @@ impl Choice<'_> {
         }
     }
 
+    /// The stop text, which some engines name; others name the token that ended the turn.
+    fn stop(&mut self, stop: Option<&Value>) {
+        if let Some(text) = stop.and_then(Value::as_str).filter(|text| !text.is_empty()) {
+            self.add(Update::Stop(text.to_owned()));
+        }
+    }
+
     /// Ends the choice: at the token limit if `reason` is `limit`.
     fn end(&mut self, reason: Option<&Value>, limit: &str) {
         let is_limit = reason.and_then(Value::as_str) == Some(limit);
@@ -267,7 +296,8 @@ fn index(event: &Value) -> usize {
 
 /// The counts of tokens under these names: of the prompt, and of the answer.
 fn usage(counts: &Value, [prompt, completion]: [&str; 2]) -> Option<Usage> {
-    Some(Usage { prompt: counts.get(prompt)?.as_u64()?, completion: counts.get(completion)?.as_u64()? })
+    let count = |name| counts.get(name)?.as_u64();
+    Some(Usage { prompt: count(prompt)?, completion: count(completion)?, reasoning: None })
 }
 
 #[cfg(test)]
@@ -294,7 +324,7 @@ mod tests {
                 Reply::Choice(_, Update::Usage(counts)) | Reply::Usage(counts) => {
                     usage = Some((counts.prompt, counts.completion));
                 }
-                Reply::Choice(_, Update::Tokens(_)) | Reply::Done => {}
+                Reply::Choice(_, Update::Tokens(_) | Update::Stop(_)) | Reply::Done => {}
             }
         }
         Ok((text, end, usage))

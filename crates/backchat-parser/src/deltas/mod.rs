@@ -70,6 +70,8 @@ pub struct Deltas {
     skips: bool,
     /// Whether the engine ended the answer at its limit.
     is_cut: bool,
+    /// Whether the open region is reasoning.
+    is_reasoning: bool,
 }
 
 /// A call that is not sent yet.
@@ -126,6 +128,11 @@ impl Deltas {
         self.is_cut = true;
     }
 
+    /// Whether reasoning is being written.
+    pub fn is_reasoning(&self) -> bool {
+        self.is_reasoning
+    }
+
     /// The finish reason in OpenAI's protocol.
     pub fn finish_reason(&self) -> &'static str {
         match () {
@@ -169,6 +176,7 @@ impl Deltas {
                 None => sink(Delta::Arguments { index, text: delta }),
             },
             EventRef::Close { field, .. } if &**field == CALLS => self.send_waiting(sink),
+            EventRef::Close { .. } => self.is_reasoning = false,
             _ => {}
         }
     }
@@ -204,6 +212,7 @@ impl Deltas {
         self.skips = false;
         self.opened = start;
         self.calls_before = self.calls;
+        self.is_reasoning = REASONING_KEYS.contains(&name);
         if let Some(field) = self.fields.iter_mut().find(|field| field.name == name) {
             field.regions += 1;
             if !field.strips {
