@@ -65,8 +65,9 @@ Examples:
   backchat serve ./my-model --replay log.jsonl
 
 The server renders the prompt, asks the engine for text, parses it with the model's response
-template or a derived one, and answers with OpenAI chat completions. Engines: llama.cpp, vllm,
-sglang, tgi, ollama, openai (any server with /v1/completions).
+template or a derived one, and answers in three APIs: OpenAI's /v1/chat/completions and
+/v1/responses, and Anthropic's /v1/messages. Engines: llama.cpp, vllm, sglang, tgi, ollama, openai
+(any server with /v1/completions).
 
 Exit codes: 0 stopped by a signal, 2 could not run.")]
 pub struct Serve {
