@@ -199,6 +199,9 @@ mod tests {
             // A number that may go on is not sent.
             let cut = ("pay".to_owned(), "{\"sum\": ".to_owned());
             assert_eq!((content.as_str(), calls, reason), ("", vec![cut], "length"), "in pieces of {size}");
+            // The limit came behind the call.
+            let (_, content, calls, reason) = settled(broken, size, End::Length);
+            assert_eq!((content.as_str(), calls.len(), reason), (broken, 0, "length"), "in pieces of {size}");
             // Without the engine's word that it reached its limit, the model wrote a broken call.
             let (_, content, calls, reason) = settled(unended, size, End::Stop);
             assert_eq!((content.as_str(), calls.len(), reason), (unended, 0, "stop"), "in pieces of {size}");
