@@ -29,6 +29,8 @@ pub struct Completion {
 struct Choice {
     ids: CallIds,
     parts: Parts,
+    /// The log probabilities of tokens: those that no chunk has yet, or of a whole answer all.
+    logprobs: Vec<Value>,
     finish: Option<Finish>,
 }
 
@@ -54,7 +56,7 @@ impl Completion {
             "data: {{\"id\": \"{id}\", \"object\": \"chat.completion.chunk\", \"created\": {created}, \"model\": {name}"
         );
         let ids = CallIds::new("call_");
-        let choice = || Choice { ids: ids.clone(), parts: Parts::new(ids.clone()), finish: None };
+        let choice = || Choice { ids: ids.clone(), parts: Parts::new(ids.clone()), logprobs: Vec::new(), finish: None };
         let mut completion = Self {
             id,
             created,
@@ -77,6 +79,10 @@ impl Completion {
         out.push_str(head);
         out.push_str(&format!(", \"choices\": [{{\"index\": {choice}, \"delta\": "));
         out.push_str(delta);
+        if let Some(own) = self.choices.get_mut(choice).filter(|own| !own.logprobs.is_empty()) {
+            out.push_str(", \"logprobs\": ");
+            logprobs(std::mem::take(&mut own.logprobs)).write_to(out);
+        }
         out.push_str(", \"finish_reason\": ");
         out.push_str(reason);
         out.push_str("}]");
@@ -102,6 +108,12 @@ impl Writer for Completion {
         let mut text = String::new();
         delta.write_to(self.reasoning, id, &mut text);
         self.chunk(choice, &text, "null", None);
+    }
+
+    fn logprobs(&mut self, choice: usize, tokens: Vec<Value>) {
+        if let Some(own) = self.choices.get_mut(choice) {
+            own.logprobs.extend(tokens);
+        }
     }
 
     fn finish(&mut self, choice: usize, finish: Finish) {
@@ -138,7 +150,7 @@ impl Writer for Completion {
             Value::from([
                 ("index", index.into()),
                 ("message", message(choice.parts.list(), self.reasoning)),
-                ("logprobs", Value::Null),
+                ("logprobs", if choice.logprobs.is_empty() { Value::Null } else { logprobs(choice.logprobs) }),
                 ("finish_reason", finish.map(|finish| finish.reason).into()),
             ])
         });
@@ -158,6 +170,10 @@ impl Writer for Completion {
         }
         Value::Object(entries)
     }
+}
+
+fn logprobs(tokens: Vec<Value>) -> Value {
+    Value::from([("content", Value::List(tokens)), ("refusal", Value::Null)])
 }
 
 /// The message of these parts.

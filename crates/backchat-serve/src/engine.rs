@@ -81,6 +81,11 @@ impl Engine {
         !matches!(self, Self::Tgi | Self::Ollama)
     }
 
+    /// Whether it gives the log probabilities of tokens in a form that is read here.
+    pub fn gives_logprobs(self) -> bool {
+        matches!(self, Self::LlamaCpp | Self::Vllm | Self::OpenAi)
+    }
+
     /// Whether it leaves the stop text in the answer.
     pub fn leaves_stop(self) -> bool {
         self == Self::Tgi

@@ -39,6 +39,10 @@ pub fn check(engine: Engine, request: &ChatRequest) -> Result<(), ApiError> {
             return Err(ApiError::param(name, message));
         }
     }
+    if request.logprobs.is_some() && !engine.gives_logprobs() {
+        let message = format!("`logprobs` is not supported with this engine ({}): leave it out", engine.name());
+        return Err(ApiError::param("logprobs", message));
+    }
     if engine == Engine::Tgi && request.stop.len() > 4 {
         return Err(ApiError::param("stop", "`stop` can have at most 4 texts on this engine (tgi)"));
     }
@@ -138,6 +142,8 @@ impl EngineRequest<'_> {
             ("n_predict", Some(self.request.limit.map_or_else(|| Value::from(-1), Value::from))),
             ("preserved_tokens", Some(Value::List(preserved))),
             ("n_cmpl", self.choices()),
+            // Without alternatives it gives no log probability at all.
+            ("n_probs", self.request.logprobs.map(|count| count.max(1).into())),
             ("return_tokens", self.token_ids.then(|| true.into())),
             ("json_schema", self.schema()),
             ("grammar", self.constraint.map(|constraint| constraint.grammar.clone())),
@@ -170,6 +176,7 @@ impl EngineRequest<'_> {
             ),
             ("max_tokens", limit.map(Value::from)),
             ("n", self.choices()),
+            ("logprobs", self.request.logprobs.map(Value::from)),
             ("skip_special_tokens", Some(false.into())),
             ("spaces_between_special_tokens", Some(false.into())),
             ("add_special_tokens", Some((self.keeps_bos == Some(false) || self.bos.is_none()).into())),
@@ -255,6 +262,7 @@ impl EngineRequest<'_> {
             ("stream_options", Some(Value::from([("include_usage", true.into())]))),
             ("max_tokens", self.request.limit.map(Value::from)),
             ("n", self.choices()),
+            ("logprobs", self.request.logprobs.map(Value::from)),
             ("response_format", format),
         ];
         with(self.sampling(Engine::OpenAi), members)

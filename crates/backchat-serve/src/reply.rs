@@ -64,6 +64,8 @@ pub enum Reply {
 pub enum Update {
     /// More text; never empty.
     Text(String),
+    /// The log probabilities of more tokens, in the format of the chat API; before their text.
+    Logprobs(Vec<Value>),
     /// The ids of more tokens.
     Tokens(Vec<u64>),
     /// The tokens until now.
@@ -156,6 +158,7 @@ impl ReplyReader {
 
     fn llama_cpp(&self, event: &Value, replies: &mut Vec<Reply>) {
         let mut choice = self.choice(event, replies);
+        choice.logprobs(list(event, "completion_probabilities").to_vec());
         choice.text(text(event, "content"));
         choice.tokens(event.get("tokens"));
         choice.usage(event, ["tokens_evaluated", "tokens_predicted"]);
@@ -171,6 +174,7 @@ impl ReplyReader {
         let choices = event.get("choices").and_then(Value::as_list).unwrap_or_default();
         for one in choices {
             let mut choice = self.choice(one, replies);
+            choice.logprobs(one.get("logprobs").map(logprobs).unwrap_or_default());
             choice.text(text(one, "text"));
             choice.tokens(one.get("token_ids"));
             if let Some(counts) = counts {
@@ -251,6 +255,12 @@ impl Choice<'_> {
         }
     }
 
+    fn logprobs(&mut self, tokens: Vec<Value>) {
+        if !tokens.is_empty() {
+            self.add(Update::Logprobs(tokens));
+        }
+    }
+
     fn tokens(&mut self, ids: Option<&Value>) {
         let ids: Vec<u64> = ids.and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_u64).collect();
         if !ids.is_empty() {
@@ -286,6 +296,34 @@ pub fn error_text(error: &Value) -> String {
 
 fn text<'e>(event: &'e Value, name: &str) -> &'e str {
     event.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'e>(value: &'e Value, name: &str) -> &'e [Value] {
+    value.get(name).and_then(Value::as_list).unwrap_or_default()
+}
+
+/// The log probabilities of a piece in the format of the chat API, from lists of its tokens, of the probability of each, and of
+/// its alternatives.
+fn logprobs(given: &Value) -> Vec<Value> {
+    let tops = list(given, "top_logprobs");
+    let tokens = list(given, "tokens").iter().zip(list(given, "token_logprobs")).enumerate();
+    let one = |(at, (token, logprob)): (usize, (&Value, &Value))| {
+        let Value::Object(mut entries) = token_logprob(token.as_str().unwrap_or_default(), logprob) else {
+            return Value::Null;
+        };
+        let top = tops.get(at).and_then(Value::as_object).into_iter().flatten();
+        entries
+            .insert("top_logprobs", Value::List(top.map(|(token, logprob)| token_logprob(token, logprob)).collect()));
+        Value::Object(entries)
+    };
+    tokens.map(one).collect()
+}
+
+fn token_logprob(token: &str, logprob: &Value) -> Value {
+    // A token may be a part of a character, whose bytes are not known here.
+    let is_whole = !token.contains(char::REPLACEMENT_CHARACTER);
+    let bytes = is_whole.then(|| Value::List(token.bytes().map(|byte| u64::from(byte).into()).collect()));
+    Value::from([("token", token.into()), ("logprob", logprob.clone()), ("bytes", bytes.into())])
 }
 
 /// The number of the choice that an event is about, as far as a request can have so many.
@@ -324,7 +362,7 @@ mod tests {
                 Reply::Choice(_, Update::Usage(counts)) | Reply::Usage(counts) => {
                     usage = Some((counts.prompt, counts.completion));
                 }
-                Reply::Choice(_, Update::Tokens(_) | Update::Stop(_)) | Reply::Done => {}
+                Reply::Choice(_, Update::Tokens(_) | Update::Stop(_) | Update::Logprobs(_)) | Reply::Done => {}
             }
         }
         Ok((text, end, usage))
@@ -386,6 +424,22 @@ mod tests {
                 let read = read(engine, stream, size);
                 assert_eq!(read, Ok(("Ä🌧!".to_owned(), Some(end), Some((3, 2)))), "{engine:?} in pieces of {size}");
             }
+        }
+    }
+
+    #[test]
+    fn log_probabilities_have_the_form_of_the_chat_api() {
+        let own = r#"{"token": "<a>", "logprob": -0.5, "bytes": [60, 97, 62], "top_logprobs": [{"token": "<a>", "logprob": -0.5, "bytes": [60, 97, 62]}]}"#;
+        let lists =
+            r#"{"tokens": ["<a>"], "token_logprobs": [-0.5], "top_logprobs": [{"<a>": -0.5}], "text_offset": [0]}"#;
+        for (engine, event) in [
+            (Engine::LlamaCpp, format!(r#"{{"content": "x", "completion_probabilities": [{own}]}}"#)),
+            (Engine::Vllm, format!(r#"{{"choices": [{{"index": 0, "text": "x", "logprobs": {lists}}}]}}"#)),
+        ] {
+            let mut replies = Vec::new();
+            ReplyReader::new(engine, true, 0).feed(format!("data: {event}\n").as_bytes(), &mut replies).unwrap();
+            let expected = Reply::Choice(0, Update::Logprobs(vec![json::read(own).unwrap()]));
+            assert_eq!(replies, [expected, Reply::Choice(0, Update::Text("x".to_owned()))], "{engine:?}");
         }
     }
 

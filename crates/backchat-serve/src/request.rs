@@ -9,6 +9,8 @@ use backchat_grammar::Choice;
 
 /// How deep a request may nest.
 const MOST_LEVELS: usize = 128;
+/// The most alternatives of a token with their log probabilities.
+const MOST_ALTERNATIVES: u64 = 20;
 /// The most choices in one request.
 pub const MOST_CHOICES: u64 = 64;
 
@@ -83,6 +85,8 @@ pub struct ChatRequest {
     pub stop: Vec<String>,
     /// The most tokens of the answer.
     pub limit: Option<u64>,
+    /// How many alternatives of each token are asked for with its log probability.
+    pub logprobs: Option<u64>,
     pub n: usize,
     pub stream: bool,
     /// Whether a stream ends with the count of tokens.
@@ -121,6 +125,7 @@ impl ChatRequest {
             sampling: sampling(&mut body)?,
             stop: stop(&mut body)?,
             limit: limit.or(other_limit),
+            logprobs: logprobs(&mut body)?,
             n: choices(&mut body)?,
             stream: flag(&mut body, "stream")?.unwrap_or(false),
             include_usage: options.get("include_usage").and_then(Value::as_bool).unwrap_or(false),
@@ -222,17 +227,13 @@ fn levels(value: &Value) -> usize {
     1 + inner.unwrap_or(0)
 }
 
-/// Refuses parameters that would change the answer and are unsupported: the text is regrouped, so token positions are
-/// meaningless.
+/// Refuses parameters that would change the answer and are unsupported.
 fn refuse_unsupported(body: &Object) -> Result<(), ApiError> {
-    if body.get("logprobs").is_some_and(|value| value.as_bool() != Some(false)) {
-        return Err(ApiError::param("logprobs", "`logprobs` is not supported: leave it out"));
-    }
     let modalities = body.get("modalities").and_then(Value::as_list).unwrap_or_default();
     if modalities.iter().any(|kind| kind.as_str() != Some("text")) {
         return Err(ApiError::param("modalities", "`modalities` can only be `[\"text\"]`: this server writes text"));
     }
-    for name in ["top_logprobs", "audio", "functions", "function_call", "prediction", "web_search_options"] {
+    for name in ["audio", "functions", "function_call", "prediction", "web_search_options"] {
         if body.contains_key(name) {
             return Err(ApiError::param(name, format!("`{name}` is not supported: leave it out")));
         }
@@ -265,6 +266,20 @@ fn choices(body: &mut Object) -> Result<usize, ApiError> {
         return Err(ApiError::param("n", format!("`n` must be at most {MOST_CHOICES}")));
     }
     Ok(usize::try_from(n).unwrap_or(1))
+}
+
+/// The number of alternatives, if log probabilities are asked for.
+fn logprobs(body: &mut Object) -> Result<Option<u64>, ApiError> {
+    let is_asked = flag(body, "logprobs")?.unwrap_or(false);
+    let Some(value) = body.shift_remove("top_logprobs") else { return Ok(is_asked.then_some(0)) };
+    match value.as_u64().filter(|count| *count <= MOST_ALTERNATIVES) {
+        None => {
+            let message = format!("`top_logprobs` must be a whole number of at most {MOST_ALTERNATIVES}");
+            Err(ApiError::param("top_logprobs", message))
+        }
+        Some(_) if !is_asked => Err(ApiError::param("top_logprobs", "`top_logprobs` needs `logprobs` to be true")),
+        count => Ok(count),
+    }
 }
 
 fn sampling(body: &mut Object) -> Result<Object, ApiError> {
@@ -380,7 +395,9 @@ mod tests {
             (r#", "tools": [{"type": "function", "function": {}}]"#, "tools[0].function.name"),
             (r#", "tools": [], "tool_choice": "required""#, "tool_choice"),
             (r#", "tool_choice": {"type": "function", "function": {"name": "f"}}"#, "tool_choice"),
-            (r#", "logprobs": true"#, "logprobs"),
+            (r#", "logprobs": 1"#, "logprobs"),
+            (r#", "logprobs": true, "top_logprobs": 21"#, "top_logprobs"),
+            (r#", "top_logprobs": 2"#, "top_logprobs"),
             (r#", "modalities": ["text", "audio"]"#, "modalities"),
             (r#", "response_format": {"type": "grammar"}"#, "response_format"),
             (r#", "continue_final_message": true"#, "continue_final_message"),
@@ -414,7 +431,7 @@ mod tests {
         assert_eq!(request.stop, ["X"]);
         assert_eq!(Value::Object(request.sampling.clone()).to_string(), r#"{"top_k": 3}"#);
         assert_eq!(Value::Object(request.variables.clone()).to_string(), r#"{"a": 1, "reasoning_effort": "low"}"#);
-        assert_eq!(request.ignored, 3);
+        assert_eq!(request.ignored, 2);
         assert!(!request.wants_calls() && !request.is_strict());
     }
 }

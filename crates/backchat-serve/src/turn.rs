@@ -129,6 +129,10 @@ impl Turn {
                 let text = own.stops.feed(&text);
                 own.feed(&text, after_ms, &mut |delta| self.writer.delta(choice, delta))
             }
+            Update::Logprobs(tokens) => {
+                self.writer.logprobs(choice, tokens);
+                Ok(())
+            }
             Update::Tokens(ids) => {
                 own.tokens.extend(ids);
                 Ok(())

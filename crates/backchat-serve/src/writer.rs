@@ -25,6 +25,9 @@ pub trait Writer: Debug {
     /// Takes a delta of a choice.
     fn delta(&mut self, choice: usize, delta: Delta<'_>);
 
+    /// Takes the log probabilities of tokens, before the deltas of their text.
+    fn logprobs(&mut self, _choice: usize, _tokens: Vec<Value>) {}
+
     /// Ends a choice.
     fn finish(&mut self, choice: usize, finish: Finish);
 

@@ -366,6 +366,36 @@ fn tokens_of_reasoning_are_those_that_came_with_it() {
 }
 
 #[test]
+fn log_probabilities_of_every_token_reach_the_client() {
+    let (model, _) = format("qwen3");
+    let pieces = ["<think>", "Hm", "</think>", "Yes", "<|im_end|>"];
+    for stream in [false, true] {
+        let body =
+            format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}], "logprobs": true, "stream": {stream}}}"#);
+        let mut asked = Api::Chat.read(body.as_bytes()).unwrap();
+        let prepared = model.prepare(&asked.request, Engine::Vllm, false).unwrap();
+        let writer = asked.writer("m", ReasoningName::ReasoningContent, 1);
+        let mut turn = Turn::new(&model, &prepared, &asked.request, CallDelivery::Growing, writer).unwrap();
+        let mut take = |update| turn.take(Reply::Choice(0, update), 0).unwrap();
+        for piece in pieces {
+            take(Update::Logprobs(vec![Value::from([("token", piece.into())])]));
+            take(Update::Text(piece.to_owned()));
+        }
+        take(Update::End(End::Stop));
+        let answers = if stream {
+            events(&turn.unsent()).into_iter().map(|(_, data)| data).collect()
+        } else {
+            vec![turn.whole()]
+        };
+        let tokens = answers.iter().flat_map(|answer| {
+            let choice = &list(answer, "choices")[0];
+            choice.get("logprobs").map(|logprobs| list(logprobs, "content")).unwrap_or_default()
+        });
+        assert_eq!(tokens.map(|token| text(token, "token")).collect::<Vec<_>>(), pieces, "stream: {stream}");
+    }
+}
+
+#[test]
 fn a_stop_text_of_the_request_is_named() {
     let (model, _) = format("qwen3");
     for (stop, reason, sequence) in [("END", "stop_sequence", Some("END")), ("<|im_end|>", "end_turn", None)] {

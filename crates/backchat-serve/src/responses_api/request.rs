@@ -15,22 +15,25 @@ pub const NAMES: [(&str, &str); 4] = [
 ];
 
 /// Members that say something about a store or about a stream, which the answer does not depend on.
-const WITHOUT_EFFECT: [&str; 8] = [
+const WITHOUT_EFFECT: [&str; 9] = [
     "include",
     "max_tool_calls",
     "prompt_cache_key",
     "prompt_cache_retention",
     "safety_identifier",
     "stream_options",
+    "top_logprobs",
     "truncation",
     "background",
 ];
 
+const LOGPROBS: &str = "message.output_text.logprobs";
 const TEXT: [&str; 3] = ["input_text", "output_text", "text"];
 
 /// The chat request that this request stands for. What neither names is left as it is.
 pub fn to_chat(mut body: Object) -> Result<Object, ApiError> {
     refuse_stored(&body)?;
+    refuse_logprobs(&body)?;
     let mut conversation = Conversation::default();
     if let Some(text) = take(&mut body, "instructions", "text", string)? {
         conversation.message("system", text.into());
@@ -82,6 +85,18 @@ fn refuse_stored(body: &Object) -> Result<(), ApiError> {
             Err(ApiError::param(name, format!("`{name}` needs a store, and this server keeps nothing: {}", help(name))))
         }
     }
+}
+
+/// Refuses log probabilities, which this API has inside of a text: there are no tokens of a text that is regrouped.
+fn refuse_logprobs(body: &Object) -> Result<(), ApiError> {
+    let included = body.get("include").and_then(Value::as_list).unwrap_or_default();
+    let is_asked = body.get("top_logprobs").is_some_and(|count| count.as_u64() != Some(0));
+    if is_asked || included.iter().any(|name| name.as_str() == Some(LOGPROBS)) {
+        let message = "log probabilities are not supported here: leave `top_logprobs` and `message.output_text.logprobs` out, \
+                       or ask at /v1/chat/completions";
+        return Err(ApiError::param("top_logprobs", message));
+    }
+    Ok(())
 }
 
 /// Adds an item of the input.
@@ -266,6 +281,7 @@ mod tests {
             ),
             (r#""input": [{"type": "function_call", "name": "f", "arguments": "{}"}]"#, "input[0].call_id", "text"),
             (r#""input": "Hi", "tools": [{"type": "web_search"}]"#, "tools[0]", "`web_search`"),
+            (r#""input": "Hi", "include": ["message.output_text.logprobs"]"#, "top_logprobs", "/v1/chat/completions"),
             (r#""input": 1"#, "input", "text or a list"),
             (r#""input": []"#, "input", "`input` must have a message"),
             (r#""input": "Hi", "max_output_tokens": 0"#, "max_output_tokens", "`max_output_tokens`"),
