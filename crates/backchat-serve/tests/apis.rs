@@ -1,5 +1,7 @@
 //! The same text of an engine, read through each API, is the same message: streamed or not, however it is cut.
 
+#![allow(
+
 use std::fs;
 use std::path::Path;
 

@@ -9,26 +9,41 @@ use crate::writer::{Events, Finish, Writer};
 use backchat_core::json::{Object, Value};
 use backchat_parser::deltas::Delta;
 
-/// The members of a response that repeat the request, with their values if the request does not have them.
-const REPEATED: [(&str, fn() -> Value); 17] = [
-    ("instructions", || Value::Null),
-    ("max_output_tokens", || Value::Null),
-    ("max_tool_calls", || Value::Null),
-    ("metadata", || Value::Object(Object::new())),
-    ("parallel_tool_calls", || true.into()),
-    ("prompt_cache_key", || Value::Null),
-    ("reasoning", || Value::from([("effort", Value::Null), ("summary", Value::Null)])),
-    ("safety_identifier", || Value::Null),
-    ("service_tier", || Value::Null),
-    ("temperature", || Value::Null),
-    ("text", || Value::from([("format", Value::from([("type", "text".into())]))])),
-    ("tool_choice", || "auto".into()),
-    ("tools", || Value::List(Vec::new())),
-    ("top_logprobs", || 0.into()),
-    ("top_p", || Value::Null),
-    ("truncation", || "disabled".into()),
-    ("user", || Value::Null),
+/// The members of a response that repeat the request.
+const REPEATED: [&str; 17] = [
+    "instructions",
+    "max_output_tokens",
+    "max_tool_calls",
+    "metadata",
+    "parallel_tool_calls",
+    "prompt_cache_key",
+    "reasoning",
+    "safety_identifier",
+    "service_tier",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_logprobs",
+    "top_p",
+    "truncation",
+    "user",
 ];
+
+/// What such a member means if the request does not have it.
+fn default(name: &str) -> Value {
+    match name {
+        "metadata" => Value::Object(Object::new()),
+        "parallel_tool_calls" => true.into(),
+        "reasoning" => Value::from([("effort", Value::Null), ("summary", Value::Null)]),
+        "text" => Value::from([("format", Value::from([("type", "text".into())]))]),
+        "tool_choice" => "auto".into(),
+        "tools" => Value::List(Vec::new()),
+        "top_logprobs" => 0.into(),
+        "truncation" => "disabled".into(),
+        _ => Value::Null,
+    }
+}
 
 /// What a response repeats of its request.
 #[derive(Clone, Debug, Default)]
@@ -40,9 +55,9 @@ pub struct Repeated {
 
 impl Repeated {
     pub fn of(body: &Object) -> Self {
-        let member = |(name, default): &(&str, fn() -> Value)| {
+        let member = |name: &&str| {
             let value = body.get(name).filter(|value| !value.is_null()).cloned();
-            ((*name).to_owned(), value.unwrap_or_else(default))
+            ((*name).to_owned(), value.unwrap_or_else(|| default(name)))
         };
         let included = body.get("include").and_then(Value::as_list).unwrap_or_default();
         let wants_reasoning = included.iter().any(|name| name.as_str() == Some("reasoning.encrypted_content"));
