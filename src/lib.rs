@@ -1,5 +1,3 @@
 //! The `backchat` command, as its own program and Python's run it.
 
 pub mod cli;
-#[cfg(feature = "serve")]
-mod serve;

@@ -137,23 +137,19 @@ def openai_completion(
 ) -> dict[str, Any]:
     """Turn events into one `chat.completion`, the answer to a request that does not stream.
 
-    A call that was cut off is left out. `finish_reason` is as in `openai_chunks`.
+    `finish_reason` is as in `openai_chunks`. Of a call that was cut off the answer has what there is of it. A broken call
+    is no call, even if its arguments had begun: its text is content.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> openai_completion(stream(["Hi<end>"], template, prefix="[bot]"))["choices"][0]["message"]
     {'role': 'assistant', 'content': 'Hi'}
     """
-    chunks = _Chunks(model, id, finish_reason)
+    chunks = _Chunks(model, id, finish_reason, withdraws=True)
     texts: dict[str, str] = {}
     calls: list[dict[str, Any]] = []
-    whole = 0
-    for event in events:
-        if event["type"] == "region_open":
-            whole = len(calls)
-        elif event["type"] == "region_malformed":
-            # The message contains nothing of the region, even if its calls had begun.
-            del calls[whole:]
-        for chunk in chunks.of(event):
+
+    def add(more: Iterable[dict[str, Any]]) -> None:
+        for chunk in more:
             delta = chunk["choices"][0]["delta"]
             for call in delta.pop("tool_calls", ()):
                 if "id" in call:
@@ -162,8 +158,11 @@ def openai_completion(
                     calls[-1]["function"]["arguments"] += call["function"]["arguments"]
             for name, text in delta.items():
                 texts[name] = texts.get(name, "") + text
-        if chunks.skips:
-            del calls[whole:]
+        del calls[chunks.calls :]
+
+    for event in events:
+        add(chunks.of(event))
+    add(chunks.broken())
     message: dict[str, Any] = {"role": "assistant", "content": texts.pop("content", None), **texts}
     if calls:
         message["tool_calls"] = calls
@@ -175,17 +174,24 @@ def openai_completion(
 class _Chunks:
     """The chunks of one answer, and the members they share."""
 
-    def __init__(self, model: str, id: str | None, finish_reason: FinishReason) -> None:
+    def __init__(self, model: str, id: str | None, finish_reason: FinishReason, *, withdraws: bool = False) -> None:
         self.shared = {
             "id": id or f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion.chunk",
             "created": int(time.time()),
             "model": model,
         }
+        #: How many calls there are.
+        self.calls = 0
+        #: Whether the calls of a broken region can be taken back.
+        self._withdraws = withdraws
+        #: Those before the open region.
+        self._before = 0
+        #: The text of a broken call, until it is known whether the engine's limit cut it off.
+        self._broken: str | None = None
         #: Whether the open region's calls were cut off, so that the rest of it is ignored.
-        self.skips = False
+        self._skips = False
         self._given = finish_reason
-        self._calls = 0
         self._grows = False
         self._is_cut = False
         self._problems: list[dict[str, Any]] = []
@@ -195,30 +201,47 @@ class _Chunks:
 
     def of(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
         kind = event["type"]
+        if kind == "problem":
+            self._problems.append({key: value for key, value in event.items() if key != "type"})
+            if event.get("at_end") and self._engine_says() in (None, "length"):
+                self._is_cut = True
+                self._skips = event.get("field") == "tool_calls"
+                self._broken = None
+            return
+        yield from self.broken()
         if kind == "region_chunk" and not event["dirty"]:
             name = "reasoning_content" if event["field"] in REASONING else event["field"]
             yield self._chunk({name: event["text"]})
         elif kind == "region_open":
-            self._grows = self.skips = False
-        elif kind == "problem":
-            self._problems.append({key: value for key, value in event.items() if key != "type"})
-            if event.get("at_end") and self._engine_says() in (None, "length"):
-                self._is_cut = True
-                self.skips = event.get("field") == "tool_calls"
-        elif self.skips:
+            self._grows = self._skips = False
+            self._before = self.calls
+        elif kind == "region_malformed" and event["field"] == "tool_calls":
+            self._broken = event["raw"]
+        elif self._skips:
             return
         elif kind == "call_start":
             self._grows = True
             yield self._begin(event["name"], "", event.get("id"))
         elif kind == "call_arguments":
-            yield self._chunk({"tool_calls": [{"index": self._calls - 1, "function": {"arguments": event["delta"]}}]})
+            yield self._chunk({"tool_calls": [{"index": self.calls - 1, "function": {"arguments": event["delta"]}}]})
         elif kind == "region_close" and event["field"] == "tool_calls" and not self._grows:
             value = event["value"]
             for call in value if isinstance(value, list) else [value]:
                 yield self._begin(*_parts(call))
 
+    def broken(self) -> Iterator[dict[str, Any]]:
+        """The text of a call that turned out broken, as content, unless a client already has a part of the call."""
+        text, self._broken = self._broken, None
+        if text is None:
+            return
+        if self._withdraws:
+            self.calls = self._before
+        if self.calls == self._before:
+            yield self._chunk({"content": text})
+
     def last(self, usage: Usage) -> Iterator[dict[str, Any]]:
-        yield self.with_problems(self._chunk({}, self.finish_reason(has_calls=self._calls > 0)))
+        yield from self.broken()
+        yield self.with_problems(self._chunk({}, self.finish_reason(has_calls=self.calls > 0)))
         if usage is not None:
             yield {**self.shared, "choices": [], "usage": usage() if callable(usage) else usage}
 
@@ -239,8 +262,8 @@ class _Chunks:
 
     def _begin(self, name: str, arguments: str, id: str | None) -> dict[str, Any]:
         function = {"name": name, "arguments": arguments}
-        call = {"index": self._calls, "id": id or f"call_{self._calls}", "type": "function", "function": function}
-        self._calls += 1
+        call = {"index": self.calls, "id": id or f"call_{self.calls}", "type": "function", "function": function}
+        self.calls += 1
         return self._chunk({"tool_calls": [call]})
 
     def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:

@@ -7,11 +7,12 @@ use backchat::chat::RenderOptions;
 use backchat::json::{Object, Value};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::errors::not_read;
 use crate::model::{Model, Selection};
 use crate::names::one_of;
+use crate::pickled::Arguments;
 use crate::template;
 use crate::tokens;
 use crate::value::{messages as read_messages, object, to_python, tools as read_tools};
@@ -20,6 +21,7 @@ use crate::value::{messages as read_messages, object, to_python, tools as read_t
 #[pyclass(frozen, name = "Bridge", module = "backchat", subclass)]
 pub struct PyBridge {
     inner: Bridge,
+    arguments: Arguments,
 }
 
 #[pymethods]
@@ -34,13 +36,22 @@ impl PyBridge {
         variables: Option<&Bound<'_, PyDict>>,
         template_name: Option<&str>,
     ) -> PyResult<Self> {
+        let named = [
+            ("variables", variables.map(|variables| variables.as_any().clone())),
+            ("template_name", template_name.map(|name| PyString::new(py, name).into_any())),
+        ];
+        let arguments = Arguments::new(py, &[chat_template, tokenizer, template], named)?;
         let model = Model::of(chat_template, Selection::new(variables, template_name))?;
         let chat = Arc::new(model.compiled(py)?);
         let tokenizer = tokens::of(tokenizer)?.get().encoder(py)?;
         let template = template::of(template)?;
         let options = RenderOptions::default();
         let inner = Bridge::new(chat, model.variables, options, &tokenizer, &template);
-        Ok(Self { inner: inner.map_err(|error| PyValueError::new_err(error.to_string()))? })
+        Ok(Self { inner: inner.map_err(|error| PyValueError::new_err(error.to_string()))?, arguments })
+    }
+
+    fn __getnewargs_ex__(&self, py: Python<'_>) -> (Py<PyTuple>, Py<PyDict>) {
+        self.arguments.get(py)
     }
 
     /// The model's message after a prompt.

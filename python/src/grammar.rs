@@ -7,18 +7,18 @@ use backchat::chat::{ChatTemplate, RenderOptions, source};
 use backchat::diagnostic::Diagnostic;
 use backchat::grammar::{Builder, Choice, Format, Reasoning, Request, SpecialToken, assume, render_prompt};
 use backchat::json::{Object, Value};
-use backchat::wire::Wire;
 use backchat_core::diagnostic::escape;
 use backchat_grammar::{Layout, result};
 use backchat_workbench::answers;
 use backchat_workbench::input;
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyFloat, PyString, PyTuple};
 
 use crate::errors::not_loaded;
 use crate::model::{Model, Selection};
 use crate::names::{self, Named, one_of};
+use crate::pickled::Arguments;
 use crate::template::{self, PyTemplate};
 use crate::value::{from_python, request as read_request, to_python, tools as read_tools};
 
@@ -30,6 +30,7 @@ pub struct Grammar {
     special: Vec<SpecialToken>,
     /// The renderer of the requests' prompts, if there is a chat template.
     prompts: Option<(ChatTemplate, Object)>,
+    arguments: Arguments,
 }
 
 #[pymethods]
@@ -47,10 +48,24 @@ impl Grammar {
         template_name: Option<&str>,
         budget: f64,
     ) -> PyResult<Self> {
+        let named = [
+            ("response_template", response_template.cloned()),
+            ("variables", variables.map(|variables| variables.as_any().clone())),
+            ("special_tokens", special_tokens.cloned()),
+            ("template_name", template_name.map(|name| PyString::new(py, name).into_any())),
+            ("budget", Some(PyFloat::new(py, budget).into_any())),
+        ];
+        let arguments = Arguments::new(py, &[chat_template], named)?;
         if let Some(template) = response_template_alone(chat_template)? {
             let wire = py.detach(|| assume(&template)).map_err(|problem| not_loaded(py, &[problem]))?;
             let special = special_tokens.map(named_tokens).transpose()?.unwrap_or_default();
-            return Ok(Self::of(template, wire, special, None));
+            return Ok(Self {
+                builder: Builder::new(template.clone(), wire),
+                template,
+                special,
+                prompts: None,
+                arguments,
+            });
         }
         let model = Model::to_derive(chat_template, Selection::new(variables, template_name).budget(budget)?)?;
         let compiled = model.compiled(py)?;
@@ -70,7 +85,13 @@ impl Grammar {
             }
             (None, None) => Vec::new(),
         };
-        Ok(Self::of(opened.template, opened.wire, special, Some((compiled, model.variables.clone()))))
+        let builder = Builder::new(opened.template.clone(), opened.wire);
+        let prompts = Some((compiled, model.variables.clone()));
+        Ok(Self { template: opened.template, builder, special, prompts, arguments })
+    }
+
+    fn __getnewargs_ex__(&self, py: Python<'_>) -> (Py<PyTuple>, Py<PyDict>) {
+        self.arguments.get(py)
     }
 
     /// The response template that parses the outputs the grammars allow.
@@ -130,12 +151,6 @@ impl Grammar {
             Ok(result)
         };
         to_python(py, &py.detach(write).map_err(|problems| not_loaded(py, &problems))?)
-    }
-}
-
-impl Grammar {
-    fn of(template: Template, wire: Wire, special: Vec<SpecialToken>, prompts: Option<(ChatTemplate, Object)>) -> Self {
-        Self { builder: Builder::new(template.clone(), wire), template, special, prompts }
     }
 }
 

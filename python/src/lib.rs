@@ -8,6 +8,7 @@ mod grammar;
 mod model;
 mod names;
 mod parser;
+mod pickled;
 mod recovery;
 mod tape;
 mod template;

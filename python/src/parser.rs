@@ -51,6 +51,8 @@ struct EventWriter {
     text: Option<Text>,
     /// The length of the prompt's part of it.
     prompt: usize,
+    /// What was fed since the open region began.
+    written: Written,
     implicit: Option<String>,
     /// The problems so far.
     problems: Vec<Py<PyDict>>,
@@ -94,6 +96,32 @@ impl Text {
         };
         (self.bytes, self.characters) = (bytes, characters);
         characters
+    }
+}
+
+/// The text of a region as the model wrote it, delimiters included, which takes the place of a call that cannot be read.
+#[derive(Default)]
+struct Written {
+    text: String,
+    /// Where it begins.
+    start: usize,
+}
+
+impl Written {
+    /// Forgets what comes before a region. Of one that the prompt opened, only the model's part is known.
+    fn begin(&mut self, place: usize) {
+        let length = place.saturating_sub(self.start).min(self.text.len());
+        self.text.drain(..length);
+        self.start += length;
+    }
+
+    /// Adds what a parser of ids has decoded.
+    fn follow(&mut self, all: &str) {
+        self.text.push_str(all.get(self.start + self.text.len()..).unwrap_or(""));
+    }
+
+    fn up_to(&self, end: usize) -> &str {
+        self.text.get(..end.saturating_sub(self.start)).unwrap_or(&self.text)
     }
 }
 
@@ -182,6 +210,7 @@ impl EventWriter {
         };
         match event {
             EventRef::Open { field, captures, span } => {
+                self.written.begin(span.start);
                 begin(intern!(py, "region_open"), self.name(py, field))?;
                 self.place(py, &dict, span)?;
                 if self.implicit.as_deref() != Some(field) {
@@ -197,6 +226,9 @@ impl EventWriter {
             EventRef::Malformed { field, text, reason, span, .. } => {
                 begin(intern!(py, "region_malformed"), self.name(py, field))?;
                 dict.set_item(intern!(py, "text"), text)?;
+                // The text of ids is known only if it is kept.
+                let raw = Some(self.written.up_to(span.end)).filter(|raw| !raw.is_empty()).unwrap_or(text);
+                dict.set_item(intern!(py, "raw"), raw)?;
                 dict.set_item(intern!(py, "reason"), reason)?;
                 self.place(py, &dict, span)?;
             }
@@ -307,8 +339,9 @@ impl ResponseParser {
         });
         let implicit = template.implicit_field().map(|field| field.name.clone());
         let (names, chunks, problems) = (Vec::new(), Vec::new(), Vec::new());
-        let mut writer =
-            EventWriter { names, chunks, text, prompt: 0, implicit, problems, reports_problems: !raises || grow_calls };
+        let written = Written { text: String::new(), start: parser.prefix_length() };
+        let reports_problems = !raises || grow_calls;
+        let mut writer = EventWriter { names, chunks, text, prompt: 0, written, implicit, problems, reports_problems };
         let initial_events = PyList::empty(py);
         for event in parser.initial_events() {
             if let Event::Malformed { field, reason, .. } = event
@@ -340,6 +373,7 @@ impl ResponseParser {
         {
             known.all.push_str(text);
         }
+        self.writer.written.text.push_str(text);
         self.take_live(py, "feed", |parser, mut sink| parser.feed_into(text, &mut sink))
     }
 
@@ -470,6 +504,7 @@ impl ResponseParser {
         let taken = feed(parser).map_err(|error| not_read(py, &error.to_string()))?;
         if let Some(known) = &mut writer.text {
             known.take(parser);
+            writer.written.follow(&known.all);
         }
         let events = PyList::empty(py);
         for event in taken.iter() {

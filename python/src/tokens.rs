@@ -10,6 +10,7 @@ use backchat::tokens::{Tokenizer, Tokens};
 use backchat_workbench::input;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::errors::not_loaded;
 use crate::names::{Named, Place};
@@ -57,6 +58,13 @@ impl PyTokenizer {
             (None, None) => ControlTokens::Unknown,
         };
         Ok(Self { json, tokens, encoder: OnceLock::new(), templates: Mutex::default(), control_tokens })
+    }
+
+    /// The arguments for pickle: what was read, whose files may not be where it is made anew.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((&str,), Bound<'py, PyDict>)> {
+        let named = PyDict::new(py);
+        named.set_item("chat_control_tokens", self.chat_control_tokens(py)?)?;
+        Ok(((&self.json,), named))
     }
 
     /// The ids of a text. No special tokens are added.

@@ -3,6 +3,9 @@
 import itertools
 import json
 import re
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 
 import backchat
@@ -131,7 +134,7 @@ def test_no_cut_completes_a_call(says):
         assert set(whole) <= {'{"sum": "1000"}'}, text[:cut]
         assert len(whole) == text[:cut].count("</call>") or reason == "length", text[:cut]
         message = backchat.openai_completion(events(text[:cut]), finish_reason=says)["choices"][0]["message"]
-        assert [call["function"]["arguments"] for call in message.get("tool_calls", ())] == whole
+        assert [call["function"] for call in message.get("tool_calls", ())] == calls
 
 
 def recorded(name):
@@ -161,27 +164,98 @@ def test_no_cut_of_a_recorded_output_completes_a_call(name):
         (choice,) = backchat.openai_completion(read(), finish_reason=says)["choices"]
         calls = [call["function"] for call in choice["message"].get("tool_calls", ())]
         assert says is None or choice["finish_reason"] == reason
-        return [call for call in streamed if is_json(call["arguments"])], calls, reason
+        return streamed, calls, reason
 
     whole, calls, reason = answer(len(text), "stop")
     assert whole == calls and calls and reason == "tool_calls"
     for end in range(len(text)):
         for says in (None, "length"):
             streamed, calls, reason = answer(end, says)
-            assert streamed == whole[: len(streamed)], (says, text[:end])
-            assert calls == whole[: len(calls)], (says, text[:end])
+            assert streamed == calls, (says, text[:end])
+            done = [call for call in calls if is_json(call["arguments"])]
+            assert done == whole[: len(done)], (says, text[:end])
             assert says is None or reason == "length", text[:end]
 
 
-def test_a_malformed_call_is_not_in_the_answer():
+def broken_calls():
+    """A template whose calls may turn out broken after their arguments have begun."""
     spec = json.loads(json.dumps(SPEC))
     spec["fields"]["tool_calls"] |= {"content": "json", "open_pattern": "<call (?P<name>[a-z]+)>"}
     del spec["fields"]["tool_calls"]["content_args"]
-    text = '<call pay>{"sum": oops}</call><call pay>{"sum": 1}</call>Done.<end>'
-    answer = backchat.openai_completion(backchat.stream(text, spec, prefix="<bot>"))
-    message = answer["choices"][0]["message"]
+    return spec
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize("says", [None, "stop", "length"])
+def test_a_broken_call_is_content(size, says):
+    broken = '<call pay>{"sum": oops}</call>'
+    text = f'{broken}<call pay>{{"sum": 1}}</call>Done.<end>'
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    read = lambda: backchat.stream(pieces, broken_calls(), prefix="<bot>")
+    message = backchat.openai_completion(read(), finish_reason=says)["choices"][0]["message"]
     assert [call["function"]["arguments"] for call in message["tool_calls"]] == ['{"sum": 1}']
-    assert message["content"] == "Done."
+    assert message["content"] == broken + "Done."
+    texts: dict[str, str] = {}
+    calls, _ = together(backchat.openai_chunks(read(), finish_reason=says), texts)
+    # What a client has cannot be taken back: then the call stays as it was sent, and its text is not repeated.
+    if size < 1000:
+        assert not is_json(calls[0]["arguments"]) and texts["content"] == "Done."
+    assert calls[-1]["arguments"] == '{"sum": 1}'
+
+
+def test_only_the_limit_of_the_engine_cuts_a_call_off():
+    text = '<call pay>{"sum": 1'
+    read = lambda: backchat.stream([text], broken_calls(), prefix="<bot>")
+    for says, content in ((None, None), ("length", None), ("stop", text)):
+        (choice,) = backchat.openai_completion(read(), finish_reason=says)["choices"]
+        assert choice["message"]["content"] == content, says
+        assert ("tool_calls" in choice["message"]) == (content is None), says
+        assert choice["finish_reason"] == (says or "length")
+
+
+def test_serve_gives_the_same_answer(tmp_path):
+    texts = [
+        "Hi.<tool_call>\n{oops\n</tool_call>",
+        '<tool_call>\n{"name": "f", "arguments": {"a": oops}}\n</tool_call>\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
+        '<tool_call>\n{"name": "f", "arguments": {"a": 1',
+        "<tool_call>\n{",
+    ]
+    asked = [(text, says) for text in texts for says in ("stop", "length")]
+    rows = [json.dumps({"text": text, "finish_reason": says}) for text, says in asked]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows))
+    chat_template = ROOT / "chat_templates" / "hermes.jinja"
+    template = backchat.Template.open(ROOT / "derived" / "hermes.json")
+    messages = [{"role": "user", "content": "Hi"}]
+    prompt = backchat.render(chat_template, messages, add_generation_prompt=True).text
+    request = json.dumps({"messages": messages}).encode()
+    command = [sys.executable, "-m", "backchat", "serve", "-q", str(chat_template), "--replay"]
+    with subprocess.Popen([*command, str(tmp_path / "rows.jsonl"), "--port", "0"], stdout=subprocess.PIPE) as server:
+        try:
+            assert server.stdout is not None
+            url = server.stdout.readline().decode().strip() + "/chat/completions"
+            for text, says in asked:
+                with urllib.request.urlopen(
+                    urllib.request.Request(url, request, {"Content-Type": "application/json"})
+                ) as answer:
+                    (served,) = json.load(answer)["choices"]
+                read = backchat.stream([text], template, prefix=prompt)
+                (choice,) = backchat.openai_completion(read, finish_reason=says)["choices"]
+                for one in (served, choice):
+                    for call in one["message"].get("tool_calls", ()):
+                        del call["id"]
+                # `serve` trims what it streams; events are raw.
+                content = [(one["message"]["content"] or "").split() for one in (served, choice)]
+                assert content[0] == content[1], (text, says)
+                assert served["message"].get("tool_calls") == choice["message"].get("tool_calls"), (text, says)
+                assert served["finish_reason"] == choice["finish_reason"], (text, says)
+        finally:
+            server.kill()
+
+
+def test_events_have_the_text_of_a_broken_call():
+    malformed = {"type": "region_malformed", "field": "tool_calls", "text": "{oops", "raw": "<call>{oops</call>"}
+    events = [{"type": "region_open", "field": "tool_calls"}, malformed]
+    assert backchat.openai_completion(events)["choices"][0]["message"]["content"] == "<call>{oops</call>"
 
 
 def test_the_members_of_every_chunk():

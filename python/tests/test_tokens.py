@@ -1,6 +1,7 @@
 """Token ids in Python: parsing ids, masks of ids, and bridges."""
 
 import json
+import pickle
 
 import backchat
 import pytest
@@ -234,3 +235,16 @@ def test_spans_are_positions_in_the_text_of_ids(tokenizer, size):
     assert [place for kind, *places in ids[1:-1] for place in places] == ([0, 1, 1, 2] if size == 1 else [0, 2])
     said = [event for event in events if event["type"] == "region_chunk" and event["field"] == "content"]
     assert (said[0]["ids"][0], said[-2]["ids"][1], said[-1]["ids"]) == (3, 11, (12, 13))
+
+
+def test_what_was_made_once_pickles(tokenizer):
+    again = lambda made: pickle.loads(pickle.dumps(made))
+    assert again(tokenizer).encode("<user>Hi<end>") == tokenizer.encode("<user>Hi<end>")
+    bridge = backchat.Bridge(CHAT, tokenizer, TEMPLATE)
+    prompt, sampled = tokenizer.encode("<user>Hi<end><model>"), tokenizer.encode("Yes.<end>")
+    assert type(again(bridge)) is backchat.Bridge
+    assert again(bridge).next([USER], prompt, sampled, [USER]) == bridge.next([USER], prompt, sampled, [USER])
+    chat = "{{ x }}{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}[assistant]"
+    for grammar in (backchat.Grammar(chat, variables={"x": "!"}, special_tokens=["<end>"]), backchat.Grammar(TEMPLATE)):
+        assert again(grammar).for_request([]) == grammar.for_request([])
+        assert again(grammar).template == grammar.template

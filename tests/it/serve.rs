@@ -267,6 +267,91 @@ fn every_engine_is_recognized_and_read() {
     }
 }
 
+/// The same request in each API is the same prompt, and its answer the same message in the form of each.
+#[test]
+fn every_api_asks_the_engine_for_the_same_completion() {
+    let (upstream, asked) = engine(false);
+    let server = Server::with(&["--engine", "vllm", "--upstream", &upstream]);
+    let function =
+        r#"{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}"#;
+    let (flat, own) =
+        (function.replacen('{', r#"{"type": "function", "#, 1), function.replace("parameters", "input_schema"));
+    for (path, body, whole, streamed) in [
+        (
+            "chat/completions",
+            format!(
+                r#""messages": [{{"role": "system", "content": "Be short."}}, {{"role": "user", "content": "Weather?"}}],
+                    "tools": [{{"type": "function", "function": {function}}}], "max_tokens": 50, "reasoning_effort": "low""#
+            ),
+            r#""arguments": "{\"city\": \"Oslo\"}""#,
+            "data: [DONE]",
+        ),
+        (
+            "responses",
+            format!(
+                r#""instructions": "Be short.", "input": "Weather?", "tools": [{flat}], "max_output_tokens": 50,
+                    "reasoning": {{"effort": "low"}}"#
+            ),
+            r#""arguments": "{\"city\": \"Oslo\"}", "status": "completed""#,
+            "event: response.completed\n",
+        ),
+        (
+            "messages",
+            format!(
+                r#""system": "Be short.", "messages": [{{"role": "user", "content": "Weather?"}}], "tools": [{own}],
+                    "max_tokens": 50, "output_config": {{"effort": "low"}}"#
+            ),
+            r#""input": {"city": "Oslo"}}], "stop_reason": "tool_use""#,
+            "event: message_stop\n",
+        ),
+    ] {
+        for (stream, expected) in [(false, whole), (true, streamed)] {
+            let (head, answer) = server.ask(&format!("POST /v1/{path}"), &format!(r#"{{{body}, "stream": {stream}}}"#));
+            assert!(head.starts_with("HTTP/1.1 200") && answer.contains(expected), "{path}: {head}{answer}");
+            assert_eq!(head.contains("text/event-stream"), stream, "{path}: {head}");
+        }
+    }
+    let asked = asked.lock().unwrap();
+    assert!(asked.len() == 6 && asked.iter().all(|body| *body == asked[0]), "{asked:#?}");
+    assert!(
+        asked[0].contains("Be short.") && asked[0].contains("get_weather") && asked[0].contains("\"max_tokens\": 50")
+    );
+}
+
+/// A failure inside a stream is an event in the form of its API, and the stream does not end as a whole one does.
+#[test]
+fn an_engine_that_breaks_off_ends_a_stream_with_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            message(&mut BufReader::new(stream.try_clone().unwrap()));
+            let event = "data: {\"choices\": [{\"index\": 0, \"text\": \"Hi\"}]}\n\n";
+            let _ = write!(stream, "HTTP/1.1 200 X\r\nContent-Length: 500\r\n\r\n{event}");
+        }
+    });
+    let server = Server::start(&upstream, &folder.path().join("record.jsonl"));
+    for (path, body, error, end) in [
+        (
+            "chat/completions",
+            r#""messages": [{"role": "user", "content": "Hi"}]"#,
+            "data: {\"error\": {\"message\"",
+            "[DONE]",
+        ),
+        ("responses", r#""input": "Hi""#, "event: response.failed\n", "response.completed"),
+        (
+            "messages",
+            r#""messages": [{"role": "user", "content": "Hi"}]"#,
+            "event: error\ndata: {\"type\": \"error\", \"error\"",
+            "message_stop",
+        ),
+    ] {
+        let (_, answer) = server.ask(&format!("POST /v1/{path}"), &format!(r#"{{"stream": true, {body}}}"#));
+        assert!(answer.contains("Hi") && answer.contains(error) && !answer.contains(end), "{path}: {answer}");
+    }
+}
+
 fn backchat(arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
     let output = command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
@@ -435,9 +520,18 @@ fn failures_have_a_status_and_an_error() {
         ("GET /v1/chat/completions", "", "405", "POST"),
         ("GET /nothing", "", "404", "/nothing"),
         ("GET /v1/models/another", "", "404", "another"),
+        ("POST /v1/responses", r#"{"input": "Hi"}"#, "400", "context too long"),
+        ("POST /v1/responses", r#"{"input": "Hi", "previous_response_id": "r"}"#, "400", "keeps nothing"),
+        ("GET /v1/responses/resp_1", "", "404", "keeps no responses"),
+        ("POST /v1/messages", messages, "400", "context too long"),
+        ("POST /v1/messages", "{}", "400", "messages"),
+        ("GET /v1/messages", "", "405", "POST"),
+        ("POST /v1/messages/count_tokens", "{}", "404", "/v1/messages/count_tokens"),
     ] {
         let (answer, text) = server.ask(head, body);
         let error = json::read(&text).unwrap();
+        let is_own = head.contains("/v1/messages");
+        assert_eq!(error.get("type").and_then(Value::as_str), is_own.then_some("error"), "{head}: {text}");
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {answer}");
         assert!(error["error"]["message"].as_str().unwrap().contains(word), "{head}: {text}");
     }
@@ -565,6 +659,8 @@ fn a_key_is_required_whatever_the_case_of_its_scheme() {
         ("Authorization: Basic the-key\r\n", "401"),
         ("Authorization: Bearer the-key\r\n", "200"),
         ("Authorization: bearer the-key\r\n", "200"),
+        ("X-Api-Key: the-key\r\n", "200"),
+        ("X-Api-Key: another\r\n", "401"),
     ] {
         // A key keeps pages of strangers out, so the server may have any name.
         let headers = format!("Host: any.example\r\n{header}");

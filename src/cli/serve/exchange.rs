@@ -18,19 +18,17 @@ use tokio::time::Sleep;
 use super::outgoing::{BrokenOff, Outgoing, Outlet, of_type, whole};
 use super::state::{Server, status_name};
 use super::upstream::Incomplete;
-use crate::serve::answer::{Answer, problems_to_value};
-use crate::serve::api_error::ApiError;
-use crate::serve::chunk::{CallIds, Envelope, WholeMessage};
-use crate::serve::engine::{Engine, Facts};
-use crate::serve::engine_request::{self, EngineRequest};
-use crate::serve::metrics::Metrics;
-use crate::serve::model::Prepared;
-use crate::serve::record::{Ended, Exchange as Shared, Outcome};
-use crate::serve::reply::{Reply, ReplyReader, Update, Usage, error_text};
-use crate::serve::request::ChatRequest;
-use crate::serve::stop_strings::StopStrings;
 use backchat_core::json::{self, Value};
-use backchat_parser::deltas::{CallDelivery, Delta};
+use backchat_serve::api::{Api, Asked};
+use backchat_serve::api_error::ApiError;
+use backchat_serve::engine::Facts;
+use backchat_serve::engine_request::{self, EngineRequest};
+use backchat_serve::metrics::Metrics;
+use backchat_serve::model::Prepared;
+use backchat_serve::record::{Exchange as Shared, Kept, Outcome};
+use backchat_serve::reply::{Reply, ReplyReader, error_text};
+use backchat_serve::request::ChatRequest;
+use backchat_serve::turn::Turn;
 
 /// How long to wait for the token counts once all choices have ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -48,17 +46,6 @@ impl Failed {
     }
 }
 
-/// One choice of the answer.
-struct Choice {
-    answer: Answer,
-    ids: CallIds,
-    whole: WholeMessage,
-    stops: StopStrings,
-    tokens: Vec<u64>,
-    usage: Option<Usage>,
-    has_ended: bool,
-}
-
 /// One connection to the engine, which writes one choice or all.
 struct Link {
     incomplete: Incomplete,
@@ -69,15 +56,9 @@ struct Link {
 pub struct Exchange {
     server: Rc<Server>,
     shared: Shared,
-    envelope: Envelope,
-    choices: Vec<Choice>,
+    turn: Turn,
     links: Vec<Link>,
-    /// The tokens of all choices, from engines that count them together.
-    usage: Option<Usage>,
-    /// Problems outside the text.
-    problems: Vec<Value>,
     streams: bool,
-    include_usage: bool,
     began: Instant,
     read_at: Instant,
     timer: Pin<Box<Sleep>>,
@@ -85,12 +66,12 @@ pub struct Exchange {
     limit: Duration,
     /// Completes when the server's grace period is over.
     cut: Pin<Box<OwnedNotified>>,
-    out: String,
     is_recorded: bool,
 }
 
-pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoing>, ApiError> {
-    let begun = begin(&server, body).await.inspect_err(|error| server.count_refused(error))?;
+/// Answers a request of this API.
+pub async fn complete(server: Rc<Server>, api: Api, body: Bytes) -> Result<Response<Outgoing>, ApiError> {
+    let begun = begin(&server, api, body).await.inspect_err(|error| server.count_refused(error))?;
     let (mut exchange, request, prepared, guard) = begun;
     let facts = server.facts().await;
     exchange.connect(&request, &prepared, &facts).await.map_err(|failed| exchange.fail(failed))?;
@@ -106,35 +87,37 @@ pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoi
     Ok(whole("application/json", exchange.whole().await?.to_string()))
 }
 
+type Begun = (Exchange, ChatRequest, Prepared, OpenStream);
+
 /// Reads and checks a request, and renders its prompt.
-async fn begin(server: &Rc<Server>, body: Bytes) -> Result<(Exchange, ChatRequest, Prepared, OpenStream), ApiError> {
+async fn begin(server: &Rc<Server>, api: Api, body: Bytes) -> Result<Begun, ApiError> {
     let began = Instant::now();
-    let request = ChatRequest::read(&body)?;
+    let asked = api.read(&body)?;
     let (options, model_name) = (&server.options, &server.model_name);
-    if let Some(model) = request.model.as_ref().filter(|model| options.strict_model && *model != model_name) {
+    if let Some(model) = asked.request.model.as_ref().filter(|model| options.strict_model && *model != model_name) {
         let message = format!("the model `{model}` is not served here; this server has `{model_name}`");
         return Err(ApiError { status: 404, ..ApiError::param("model", message) }.code("model_not_found"));
     }
     let engine = server.engine;
-    engine_request::check(engine, &request)?;
+    engine_request::check(engine, &asked.request)?;
     if server.metrics.borrow().open >= options.max_streams {
         let message = format!("the server is already writing {} answers: try again soon", options.max_streams);
         return Err(ApiError { retry_after: Some("1".to_owned()), ..ApiError::new(429, message) });
     }
     let guard = OpenStream::new(server);
-    server.metrics.borrow_mut().ignored += request.ignored as u64;
+    server.metrics.borrow_mut().ignored += asked.request.ignored as u64;
     // Renders and grammars take up to milliseconds: other streams must not wait.
     let model = Arc::clone(&server.model);
     // Recorded outputs cannot be constrained, which the answer reports.
     let may_go_free = options.allows_unconstrained || options.replay.is_some();
     let prepared = tokio::task::spawn_blocking(move || {
-        let prepared = model.prepare(&request, engine, may_go_free);
-        (request, prepared)
+        let prepared = model.prepare(&asked.request, engine, may_go_free);
+        (asked, prepared)
     });
-    let (request, prepared) = prepared.await.map_err(|_| ApiError::new(500, "the prompt could not be prepared"))?;
-    let prepared = prepared?;
-    let exchange = Exchange::new(Rc::clone(server), &request, &prepared, began)?;
-    Ok((exchange, request, prepared, guard))
+    let prepared = prepared.await.map_err(|_| ApiError::new(500, "the prompt could not be prepared"))?;
+    let (mut asked, prepared) = (prepared.0, prepared.1?);
+    let exchange = Exchange::new(Rc::clone(server), &mut asked, &prepared, began)?;
+    Ok((exchange, asked.request, prepared, guard))
 }
 
 /// Counts an answer as open as long as it lives.
@@ -159,42 +142,20 @@ fn milliseconds(duration: Duration) -> u32 {
 }
 
 impl Exchange {
-    fn new(server: Rc<Server>, request: &ChatRequest, prepared: &Prepared, began: Instant) -> Result<Self, ApiError> {
+    fn new(server: Rc<Server>, asked: &mut Asked, prepared: &Prepared, began: Instant) -> Result<Self, ApiError> {
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-        let model = request.model.as_deref().unwrap_or(&server.model_name);
-        let envelope = Envelope::new(model, server.options.reasoning_field, now.as_secs());
+        let model = asked.request.model.clone().unwrap_or_else(|| server.model_name.clone());
+        let writer = asked.writer(&model, server.options.reasoning_field, now.as_secs());
+        let request = &asked.request;
+        let turn = Turn::new(&server.model, prepared, request, server.options.calls, writer)?;
         let engine = server.engine;
-        let mut out = String::new();
-        let mut choices = Vec::new();
-        for index in 0..request.n.max(1) {
-            let parser = server.model.parser(prepared)?;
-            let mut ids = CallIds::default();
-            let mut whole = WholeMessage::default();
-            if request.stream {
-                envelope.role(index, &mut out);
-            }
-            let mut sink = |delta: Delta<'_>| match request.stream {
-                true => envelope.delta(index, delta, &mut ids, &mut out),
-                false => whole.add(delta),
-            };
-            let delivery = match server.options.calls {
-                // An answer that is sent as a whole has no call that turned out broken.
-                CallDelivery::Growing if !request.stream => CallDelivery::Settled,
-                delivery => delivery,
-            };
-            let answer = Answer::new(parser, request.continues, delivery, &mut sink);
-            // Only one engine leaves the stop text in the answer.
-            let stops = if engine == Engine::Tgi { StopStrings::new(&request.stop) } else { StopStrings::default() };
-            choices.push(Choice { answer, ids, whole, stops, tokens: Vec::new(), usage: None, has_ended: false });
-        }
         let mut recorded = request.to_record();
         let left_out: Vec<Value> = engine_request::left_out(engine, request).into_iter().map(Value::from).collect();
         if !left_out.is_empty() {
             recorded.insert("left_out", Value::List(left_out));
         }
-        let unconstrained = prepared.unconstrained.then(|| Value::from([("kind", "unconstrained".into())]));
         let shared = Shared {
-            id: envelope.id.clone(),
+            id: turn.id().to_owned(),
             engine: engine.name(),
             model: server.model_name.clone(),
             prompt: prepared.prompt.clone(),
@@ -206,19 +167,14 @@ impl Exchange {
         };
         Ok(Self {
             shared,
-            envelope,
-            choices,
+            turn,
             links: Vec::new(),
-            usage: None,
-            problems: unconstrained.into_iter().collect(),
             streams: request.stream,
-            include_usage: request.include_usage,
             began,
             read_at: began,
             timer: Box::pin(tokio::time::sleep(server.options.timeout_first)),
             limit: server.options.timeout_first,
             cut: Box::pin(Arc::clone(&server.cut).notified_owned()),
-            out,
             is_recorded: false,
             server,
         })
@@ -265,7 +221,7 @@ impl Exchange {
         self.timer.as_mut().reset((self.began + limit).into());
         loop {
             self.read(limit).await?;
-            if self.choices.iter().any(|choice| choice.has_ended || !choice.answer.text().is_empty()) {
+            if self.turn.has_begun() {
                 break;
             }
             if self.is_over() {
@@ -338,59 +294,14 @@ impl Exchange {
     /// Applies replies of the engine to the answer.
     fn take(&mut self, replies: Vec<Reply>) -> Result<(), Failed> {
         let after = milliseconds(self.read_at - self.began);
-        for reply in replies {
-            let (choice, update) = match reply {
-                Reply::Choice(choice, update) => (choice, update),
-                Reply::Usage(usage) => {
-                    self.usage = Some(usage);
-                    continue;
-                }
-                Reply::Done => continue,
-            };
-            let Some(own) = self.choices.get_mut(choice).filter(|own| !own.has_ended) else { continue };
-            let (envelope, out, streams) = (&self.envelope, &mut self.out, self.streams);
-            let Choice { answer, ids, whole, stops, .. } = own;
-            let mut sink = |delta: Delta<'_>| match streams {
-                true => envelope.delta(choice, delta, ids, out),
-                false => whole.add(delta),
-            };
-            let failed = |message: String| Failed::new(Outcome::UpstreamError, 502, message);
-            match update {
-                Update::Text(text) => {
-                    let text = stops.feed(&text);
-                    self.server.metrics.borrow_mut().characters += text.chars().count() as u64;
-                    if !text.is_empty() {
-                        answer.feed(&text, after, &mut sink).map_err(failed)?;
-                    }
-                }
-                Update::Tokens(ids) => own.tokens.extend(ids),
-                Update::Usage(usage) => own.usage = Some(usage),
-                Update::End(end) => {
-                    let rest = stops.finish();
-                    if !rest.is_empty() {
-                        answer.feed(&rest, after, &mut sink).map_err(failed)?;
-                    }
-                    answer.finish(end, &mut sink).map_err(failed)?;
-                    own.has_ended = true;
-                    if streams {
-                        let has_problems = !own.answer.problems().is_empty() || !self.problems.is_empty();
-                        let problems = has_problems.then(|| problems_to_value(own.answer.problems(), &self.problems));
-                        self.envelope.finish(choice, own.answer.finish_reason(), problems.as_ref(), &mut self.out);
-                    }
-                }
-            }
-        }
-        Ok(())
+        let failed = |message| Failed::new(Outcome::UpstreamError, 502, message);
+        replies.into_iter().try_for_each(|reply| self.turn.take(reply, after)).map_err(failed)
     }
 
-    fn has_ended(&self) -> bool {
-        self.choices.iter().all(|choice| choice.has_ended)
-    }
-
-    /// Reads until every choice has ended and the tokens are counted; `sent` receives the output.
+    /// Reads until every choice has ended and the tokens are counted; returns whether there may be more.
     async fn next(&mut self) -> Result<bool, Failed> {
-        let has_ended = self.has_ended();
-        if has_ended && (self.count().is_some() || self.is_over()) {
+        let has_ended = self.turn.has_ended();
+        if has_ended && (self.turn.count().is_some() || self.is_over()) {
             return Ok(false);
         }
         let limit = if has_ended { LAST_WORDS } else { self.server.options.timeout_idle };
@@ -400,79 +311,45 @@ impl Exchange {
         }
         match self.read(limit).await {
             // The answer is complete; only its count of tokens is missing.
-            Err(_) if self.has_ended() => Ok(false),
+            Err(_) if self.turn.has_ended() => Ok(false),
             Err(failed) => Err(failed),
             Ok(()) => Ok(true),
         }
-    }
-
-    /// The tokens of the answer, once the engine has counted them.
-    fn count(&self) -> Option<Usage> {
-        if self.usage.is_some() {
-            return self.usage;
-        }
-        self.choices.iter().try_fold(Usage::default(), |sum, choice| {
-            let usage = choice.usage?;
-            Some(Usage {
-                prompt: usage.prompt.max(sum.prompt),
-                completion: sum.completion.saturating_add(usage.completion),
-            })
-        })
     }
 
     /// Writes the answer as a stream.
     async fn stream(mut self, outlet: Outlet, guard: OpenStream) -> Result<(), BrokenOff> {
         loop {
             // Pending output is written before more is read.
-            if !self.out.is_empty() {
+            if self.turn.has_unsent() {
                 let overhead = self.read_at.elapsed();
                 self.server.metrics.borrow_mut().overhead.add(overhead);
-                let out = std::mem::take(&mut self.out);
-                outlet.send(out).await;
+                outlet.send(self.turn.unsent()).await;
             }
             match self.next().await {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(failed) => {
                     // Clients raise an error on it, and the connection closes without the end of the body.
-                    let mut out = std::mem::take(&mut self.out);
-                    out.push_str(&format!("data: {}\n\n", failed.error.to_value()));
+                    self.turn.fail(&failed.error);
                     self.close(failed.outcome, "200");
-                    outlet.send(out).await;
+                    outlet.send(self.turn.unsent()).await;
                     return Err(BrokenOff);
                 }
             }
         }
-        let mut out = std::mem::take(&mut self.out);
-        if let Some(usage) = self.count().filter(|_| self.include_usage) {
-            self.envelope.usage(usage, &mut out);
-        }
-        out.push_str("data: [DONE]\n\n");
+        self.turn.end();
         // It is recorded and counted before the client sees the end.
         self.close(Outcome::Complete, "200");
         drop(guard);
-        outlet.send(out).await;
+        outlet.send(self.turn.unsent()).await;
         Ok(())
     }
 
     async fn whole(mut self) -> Result<Value, ApiError> {
         while self.next().await.map_err(|failed| self.fail(failed))? {}
         self.close(Outcome::Complete, "200");
-        let usage = self.count();
-        let name = self.server.options.reasoning_field;
-        let mut problems = Vec::new();
-        let choices = std::mem::take(&mut self.choices).into_iter().enumerate().map(|(index, choice)| {
-            problems.extend(choice.answer.problems().to_vec());
-            choice.whole.choice(index, choice.answer.finish_reason(), name)
-        });
-        let mut answer = self.envelope.completion(choices.collect(), usage);
-        if (!problems.is_empty() || !self.problems.is_empty())
-            && let Value::Object(entries) = &mut answer
-        {
-            let problems = problems_to_value(&problems, &self.problems);
-            entries.insert("backchat", Value::from([("problems", problems)]));
-        }
-        Ok(answer)
+        Ok(self.turn.whole())
     }
 
     /// Closes a failed exchange; returns the error response.
@@ -487,39 +364,29 @@ impl Exchange {
         if std::mem::replace(&mut self.is_recorded, true) {
             return;
         }
-        let count = self.count();
         let mut metrics = self.server.metrics.borrow_mut();
         Metrics::count(&mut metrics.requests, status);
         metrics.total.add(self.began.elapsed());
-        if let Some(usage) = count {
+        metrics.characters += self.turn.characters();
+        if let Some(usage) = self.turn.count() {
             metrics.prompt_tokens = metrics.prompt_tokens.saturating_add(usage.prompt);
             metrics.completion_tokens = metrics.completion_tokens.saturating_add(usage.completion);
         }
         if !matches!(outcome, Outcome::Complete | Outcome::Cancelled) {
             Metrics::count(&mut metrics.upstream_errors, outcome.name());
         }
-        for problem in self.choices.iter().flat_map(|choice| choice.answer.problems()) {
+        for problem in self.turn.problems() {
             Metrics::count(&mut metrics.problems, problem.kind.as_str());
         }
-        if !self.problems.is_empty() {
+        if self.turn.is_unconstrained() {
             Metrics::count(&mut metrics.problems, "unconstrained");
         }
         drop(metrics);
         let Some(record) = &self.server.record else { return };
-        let total_ms = milliseconds(self.began.elapsed());
-        let shares = self.choices.len() == 1;
-        for (index, choice) in self.choices.iter().enumerate() {
-            let ended = Ended {
-                choice: index,
-                answer: &choice.answer,
-                // A choice that ended is complete, whatever happened to the others.
-                outcome: if choice.has_ended { Outcome::Complete } else { outcome },
-                usage: choice.usage.or(count.filter(|_| shares)),
-                problems: &self.problems,
-                token_ids: self.server.options.record_tokens.then_some(&*choice.tokens),
-                total_ms,
-            };
-            record.write(self.shared.row(&ended, self.server.options.record_redact));
+        let options = &self.server.options;
+        let kept = Kept { redacts: options.record_redact, tokens: options.record_tokens };
+        for choice in self.turn.choices(outcome, milliseconds(self.began.elapsed())) {
+            record.write(self.shared.row(&choice, kept));
         }
     }
 }

@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
 
-use crate::serve::api_error::ApiError;
 use backchat_core::diagnostic::escape;
+use backchat_serve::api_error::ApiError;
 
 /// Who may ask.
 #[derive(Clone, Debug, Default)]

@@ -41,8 +41,6 @@ use super::durations::seconds;
 use super::known_values::{Names, known, one_of, policies};
 use super::{Failure, Global, input, note, special_tokens};
 
-use crate::serve::engine::Engine;
-use crate::serve::model::Model;
 use backchat_chat::{ChatTemplate, ended, source};
 use backchat_chats::mending;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, counted, escape};
@@ -52,6 +50,8 @@ use backchat_parser::deltas::{CallDelivery, ReasoningName};
 use backchat_parser::parser::{Policies, RecoveryPolicy};
 use backchat_probe::doctor::{self, Problem};
 use backchat_probe::probe::NOW;
+use backchat_serve::engine::Engine;
+use backchat_serve::model::Model;
 use backchat_workbench::answers;
 
 /// Serve a model's chat API in front of an engine that only completes text
@@ -65,8 +65,9 @@ Examples:
   backchat serve ./my-model --replay log.jsonl
 
 The server renders the prompt, asks the engine for text, parses it with the model's response
-template or a derived one, and answers with OpenAI chat completions. Engines: llama.cpp, vllm,
-sglang, tgi, ollama, openai (any server with /v1/completions).
+template or a derived one, and answers in three APIs: OpenAI's /v1/chat/completions and
+/v1/responses, and Anthropic's /v1/messages. Engines: llama.cpp, vllm, sglang, tgi, ollama, openai
+(any server with /v1/completions).
 
 Exit codes: 0 stopped by a signal, 2 could not run.")]
 pub struct Serve {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use hyper::Method;
 
 use super::upstream::Upstream;
-use crate::serve::engine::{Engine, Facts};
 use backchat_core::json::Value;
+use backchat_serve::engine::{Engine, Facts};
 
 /// The timeout for probing an engine.
 pub const PATIENCE: Duration = Duration::from_secs(5);

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -19,8 +19,9 @@ use super::guard::Asked;
 use super::outgoing::{Outgoing, whole};
 use super::rows::Rows;
 use super::state::Server;
-use crate::serve::api_error::ApiError;
 use backchat_core::json::Value;
+use backchat_serve::api::Api;
+use backchat_serve::api_error::ApiError;
 
 /// The longest head of a request.
 const LONGEST_HEAD: usize = 32 << 10;
@@ -29,6 +30,7 @@ const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// How much of a path the access log keeps.
 const LONGEST_PATH: usize = 200;
 const BEARER: &[u8] = b"Bearer ";
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// The timeout for the engine's health check.
 const HEALTH_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -36,12 +38,10 @@ impl Server {
     async fn route(self: Rc<Self>, request: Request<Incoming>) -> Result<Response<Outgoing>, ApiError> {
         let path = request.uri().path().to_owned();
         let expected = match path.as_str() {
-            "/v1/chat/completions" => Method::POST,
+            _ if Api::at(&path).is_some() => Method::POST,
             "/v1/models" | "/health" | "/metrics" => Method::GET,
             _ if model_of(&path).is_some() => Method::GET,
-            _ => {
-                return Err(ApiError::new(404, format!("no such path: `{path}`; use /v1/chat/completions")));
-            }
+            _ => return Err(no_path(&path)),
         };
         self.guard.check(request.method(), request.uri(), request.headers())?;
         if self.guard.cors.is_some() && request.method() == Method::OPTIONS {
@@ -50,20 +50,20 @@ impl Server {
         if *request.method() != expected {
             return Err(ApiError::new(405, format!("`{path}` takes {expected} requests only")));
         }
-        let is_completion = path == "/v1/chat/completions";
+        let api = Api::at(&path);
         if path.starts_with("/v1/") {
             self.authorize(&request).inspect_err(|error| {
-                if is_completion {
+                if api.is_some() {
                     self.count_refused(error)
                 }
             })?;
         }
+        if let Some(api) = api {
+            let body = self.uploads.read(request.into_body()).await;
+            let body = body.inspect_err(|error| self.count_refused(error))?;
+            return exchange::complete(self, api, body).await;
+        }
         match path.as_str() {
-            "/v1/chat/completions" => {
-                let body = self.uploads.read(request.into_body()).await;
-                let body = body.inspect_err(|error| self.count_refused(error))?;
-                exchange::complete(self, body).await
-            }
             "/v1/models" => Ok(whole("application/json", self.models().to_string())),
             "/health" => self.health().await,
             _ if let Some(name) = model_of(&path) => self.model_named(name),
@@ -77,14 +77,14 @@ impl Server {
 
     fn authorize(&self, request: &Request<Incoming>) -> Result<(), ApiError> {
         let Some(key) = &self.api_key else { return Ok(()) };
-        let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
-        let (scheme, given) = given.split_at_checked(BEARER.len()).unwrap_or_default();
-        // The name of a scheme is the same in any case.
-        let given = if scheme.eq_ignore_ascii_case(BEARER) { given } else { &[] };
+        let header = |name| request.headers().get(name).map(HeaderValue::as_bytes).unwrap_or_default();
+        let (scheme, given) = header(header::AUTHORIZATION).split_at_checked(BEARER.len()).unwrap_or_default();
+        // The name of a scheme is the same in any case. Clients of the Messages API have a header of their own.
+        let given = if scheme.eq_ignore_ascii_case(BEARER) { given } else { header(API_KEY) };
         if is_same(given, key.as_bytes()) {
             return Ok(());
         }
-        let message = "a key is required: send the header `Authorization: Bearer KEY`";
+        let message = "a key is required: send the header `Authorization: Bearer KEY` or `x-api-key: KEY`";
         Err(ApiError::new(401, message).code("invalid_api_key"))
     }
 
@@ -128,8 +128,9 @@ impl Server {
         let server = Rc::clone(&self);
         let began = Instant::now();
         let asked = Asked::of(request.method(), request.headers());
+        let api = Api::of_path(request.uri().path());
         let line = server.access_log.as_ref().map(|_| (request.method().to_string(), request.uri().path().to_owned()));
-        let mut response = self.route(request).await.unwrap_or_else(|error| refuse(&error));
+        let mut response = self.route(request).await.unwrap_or_else(|error| refuse(api, &error));
         server.guard.answer(&asked, response.headers_mut());
         if let (Some(log), Some((method, path))) = (&server.access_log, line) {
             log.write(access(client, &method, &path, response.status(), began));
@@ -206,6 +207,16 @@ impl Server {
     }
 }
 
+/// The error for a path that has nothing.
+fn no_path(path: &str) -> ApiError {
+    let message = if Api::of_path(path) == Api::Responses {
+        format!("no such path: `{path}`; this server keeps no responses, so that none can be fetched or deleted")
+    } else {
+        format!("no such path: `{path}`; use {}", Api::ALL.map(Api::path).join(", "))
+    };
+    ApiError::new(404, message)
+}
+
 /// The name in the path of one model, as it is written there.
 fn model_of(path: &str) -> Option<&str> {
     path.strip_prefix("/v1/models/").filter(|name| !name.is_empty())
@@ -234,8 +245,9 @@ fn is_same(given: &[u8], key: &[u8]) -> bool {
     std::hint::black_box(difference) == 0
 }
 
-fn refuse(error: &ApiError) -> Response<Outgoing> {
-    let mut response = whole("application/json", error.to_value().to_string());
+/// The answer to a request that cannot be served, in the form of its API.
+fn refuse(api: Api, error: &ApiError) -> Response<Outgoing> {
+    let mut response = whole("application/json", api.error(error).to_string());
     *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     if let Some(wait) = error.retry_after.as_deref().and_then(|wait| HeaderValue::from_str(wait).ok()) {

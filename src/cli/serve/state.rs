@@ -10,10 +10,10 @@ use super::rows::Rows;
 use super::upload::Uploads;
 use super::upstream::Upstream;
 use super::{Serve, probe};
-use crate::serve::api_error::ApiError;
-use crate::serve::engine::{Engine, Facts};
-use crate::serve::metrics::Metrics;
-use crate::serve::model::Model;
+use backchat_serve::api_error::ApiError;
+use backchat_serve::engine::{Engine, Facts};
+use backchat_serve::metrics::Metrics;
+use backchat_serve::model::Model;
 
 pub struct Server {
     /// The options of the command line.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hyper::body::{Body, Bytes};
 use tokio::time::sleep;
 
-use crate::serve::api_error::ApiError;
+use backchat_serve::api_error::ApiError;
 
 const IDLE: Duration = Duration::from_secs(30);
 const WHOLE: Duration = Duration::from_secs(300);

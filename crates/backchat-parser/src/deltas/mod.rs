@@ -70,6 +70,10 @@ pub struct Deltas {
     skips: bool,
     /// Whether the engine ended the answer at its limit.
     is_cut: bool,
+    /// Where a malformed region of calls ends that the limit may have cut off.
+    undecided: Option<usize>,
+    /// Whether the open region is reasoning.
+    is_reasoning: bool,
 }
 
 /// A call that is not sent yet.
@@ -126,6 +130,11 @@ impl Deltas {
         self.is_cut = true;
     }
 
+    /// Whether reasoning is being written.
+    pub fn is_reasoning(&self) -> bool {
+        self.is_reasoning
+    }
+
     /// The finish reason in OpenAI's protocol.
     pub fn finish_reason(&self) -> &'static str {
         match () {
@@ -137,20 +146,22 @@ impl Deltas {
 
     /// The deltas of an event.
     pub fn take(&mut self, event: EventRef<'_>, sink: &mut dyn FnMut(Delta<'_>)) {
+        if let Some(end) = self.undecided.take() {
+            let is_cut = matches!(event, EventRef::Problem(problem) if problem.at_end);
+            self.reject(end, is_cut, sink);
+        }
         match event {
             EventRef::Open { field, span, .. } => self.open(field, span.start, sink),
             EventRef::Chunk { field, text, dirty: false, .. } => self.add(field, text, sink),
             EventRef::Problem(problem) if self.is_cut && problem.at_end && problem.field.as_deref() == Some(CALLS) => {
                 self.skips = true;
-                self.withdraw(sink);
+                self.withdraw(true, sink);
             }
+            // Whether the limit cut a region off that has a close, the problem that follows tells: more text might undo it.
             EventRef::Malformed { field, span, .. } if &**field == CALLS => {
-                self.withdraw(sink);
-                // The client gets the raw text in place of a malformed call, unless the call was only truncated.
-                if self.calls == self.calls_before && !self.is_cut {
-                    let raw = self.raw(self.opened..span.end).to_owned();
-                    self.open("content", span.end, sink);
-                    self.add("content", &raw, sink);
+                match self.is_cut && span.start < span.end {
+                    true => self.undecided = Some(span.end),
+                    false => self.reject(span.end, self.is_cut, sink),
                 }
             }
             _ if self.skips => {}
@@ -169,7 +180,18 @@ impl Deltas {
                 None => sink(Delta::Arguments { index, text: delta }),
             },
             EventRef::Close { field, .. } if &**field == CALLS => self.send_waiting(sink),
+            EventRef::Close { .. } => self.is_reasoning = false,
             _ => {}
+        }
+    }
+
+    /// Rejects the open region of calls, which ends here. The client gets its raw text, unless it was only truncated.
+    fn reject(&mut self, end: usize, is_cut: bool, sink: &mut dyn FnMut(Delta<'_>)) {
+        self.withdraw(is_cut, sink);
+        if self.calls == self.calls_before && !is_cut {
+            let raw = self.raw(self.opened..end).to_owned();
+            self.open("content", end, sink);
+            self.add("content", &raw, sink);
         }
     }
 
@@ -184,8 +206,8 @@ impl Deltas {
     }
 
     /// Drops the unsent calls of the open region, but for those that the limit cut off if they are sent at their end.
-    fn withdraw(&mut self, sink: &mut dyn FnMut(Delta<'_>)) {
-        if self.is_cut && self.delivery == CallDelivery::Settled {
+    fn withdraw(&mut self, is_cut: bool, sink: &mut dyn FnMut(Delta<'_>)) {
+        if is_cut && self.delivery == CallDelivery::Settled {
             return self.send_waiting(sink);
         }
         self.calls -= self.waiting.len();
@@ -204,6 +226,7 @@ impl Deltas {
         self.skips = false;
         self.opened = start;
         self.calls_before = self.calls;
+        self.is_reasoning = REASONING_KEYS.contains(&name);
         if let Some(field) = self.fields.iter_mut().find(|field| field.name == name) {
             field.regions += 1;
             if !field.strips {

@@ -1,8 +1,8 @@
 //! Requests to engines, in the format of their own endpoints. No other parameters reach an engine.
 
-use super::api_error::ApiError;
-use super::engine::{Engine, Facts};
-use super::request::{ChatRequest, Format};
+use crate::api_error::ApiError;
+use crate::engine::{Engine, Facts};
+use crate::request::{ChatRequest, Format};
 use backchat_core::json::{Object, Value};
 use backchat_grammar::{Trigger, Written};
 
@@ -38,6 +38,10 @@ pub fn check(engine: Engine, request: &ChatRequest) -> Result<(), ApiError> {
             let message = format!("`{name}` is not supported by this engine ({}): leave it out", engine.name());
             return Err(ApiError::param(name, message));
         }
+    }
+    if request.logprobs.is_some() && !engine.gives_logprobs() {
+        let message = format!("`logprobs` is not supported with this engine ({}): leave it out", engine.name());
+        return Err(ApiError::param("logprobs", message));
     }
     if engine == Engine::Tgi && request.stop.len() > 4 {
         return Err(ApiError::param("stop", "`stop` can have at most 4 texts on this engine (tgi)"));
@@ -138,6 +142,8 @@ impl EngineRequest<'_> {
             ("n_predict", Some(self.request.limit.map_or_else(|| Value::from(-1), Value::from))),
             ("preserved_tokens", Some(Value::List(preserved))),
             ("n_cmpl", self.choices()),
+            // Without alternatives it gives no log probability at all.
+            ("n_probs", self.request.logprobs.map(|count| count.max(1).into())),
             ("return_tokens", self.token_ids.then(|| true.into())),
             ("json_schema", self.schema()),
             ("grammar", self.constraint.map(|constraint| constraint.grammar.clone())),
@@ -163,9 +169,14 @@ impl EngineRequest<'_> {
             ("model", facts.model.as_deref().map(Value::from)),
             ("prompt", Some(prompt.into())),
             ("stream", Some(true.into())),
-            ("stream_options", Some(Value::from([("include_usage", true.into())]))),
+            // With the count in each event, the tokens of reasoning are known.
+            (
+                "stream_options",
+                Some(Value::from([("include_usage", true.into()), ("continuous_usage_stats", true.into())])),
+            ),
             ("max_tokens", limit.map(Value::from)),
             ("n", self.choices()),
+            ("logprobs", self.request.logprobs.map(Value::from)),
             ("skip_special_tokens", Some(false.into())),
             ("spaces_between_special_tokens", Some(false.into())),
             ("add_special_tokens", Some((self.keeps_bos == Some(false) || self.bos.is_none()).into())),
@@ -251,6 +262,7 @@ impl EngineRequest<'_> {
             ("stream_options", Some(Value::from([("include_usage", true.into())]))),
             ("max_tokens", self.request.limit.map(Value::from)),
             ("n", self.choices()),
+            ("logprobs", self.request.logprobs.map(Value::from)),
             ("response_format", format),
         ];
         with(self.sampling(Engine::OpenAi), members)
@@ -275,10 +287,11 @@ fn with<const N: usize>(mut body: Object, members: [(&str, Option<Value>); N]) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request;
 
     fn body(engine: Engine, members: &str, facts: &Facts) -> String {
         let request = format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}]{members}}}"#);
-        let request = ChatRequest::read(request.as_bytes()).unwrap();
+        let request = request::members(request.as_bytes()).and_then(ChatRequest::read).unwrap();
         let preserved = ["<call>".to_owned()];
         let order = EngineRequest {
             request: &request,

@@ -3,8 +3,8 @@
 
 use std::hash::Hasher;
 
-use super::answer::{Answer, problems_to_value};
-use super::reply::Usage;
+use crate::answer::{Answer, problems_to_value};
+use crate::reply::Usage;
 use backchat_core::json::{Object, Value};
 
 /// How an exchange ended.
@@ -58,6 +58,15 @@ pub struct Exchange {
     pub at: f64,
 }
 
+/// What a record keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Whether prompts and messages are only lengths.
+    pub redacts: bool,
+    /// Whether the ids of tokens are recorded.
+    pub tokens: bool,
+}
+
 /// One finished choice.
 #[derive(Debug)]
 pub struct Ended<'e> {
@@ -69,8 +78,8 @@ pub struct Ended<'e> {
     pub usage: Option<Usage>,
     /// Problems outside the text.
     pub problems: &'e [Value],
-    /// The ids of the tokens, if they are recorded.
-    pub token_ids: Option<&'e [u64]>,
+    /// The ids of the tokens, if the engine reports them.
+    pub token_ids: &'e [u64],
     /// Milliseconds until its end.
     pub total_ms: u32,
 }
@@ -81,8 +90,9 @@ fn length(text: &str) -> Value {
 }
 
 impl Exchange {
-    /// The row of a choice as one line. With `redact`, prompts and messages are lengths.
-    pub fn row(&self, ended: &Ended<'_>, redact: bool) -> String {
+    /// The row of a choice as one line.
+    pub fn row(&self, ended: &Ended<'_>, kept: Kept) -> String {
+        let redact = kept.redacts;
         let mut row = Object::new();
         let mut add = |name: &str, value: Value| drop(row.insert(name, value));
         let id = if ended.choice == 0 { self.id.clone() } else { format!("{}-{}", self.id, ended.choice) };
@@ -125,8 +135,8 @@ impl Exchange {
         add("model", self.model.as_str().into());
         add("request", Value::Object(self.request.clone()));
         add("grammar", self.grammar.as_deref().map(hash).into());
-        if let Some(ids) = ended.token_ids {
-            add("token_ids", Value::List(ids.iter().map(|id| Value::from(*id)).collect()));
+        if kept.tokens {
+            add("token_ids", Value::List(ended.token_ids.iter().map(|id| Value::from(*id)).collect()));
         }
         line(&Value::Object(row))
     }

@@ -1,6 +1,6 @@
 //! One choice of an answer: text of the engine in, deltas of the message out, and the data for the record.
 
-use super::reply::End;
+use crate::reply::End;
 use backchat_core::json::{Object, Value};
 use backchat_parser::deltas::{CallDelivery, Delta, Deltas};
 use backchat_parser::parser::{ParseError, Parser, Problem};
@@ -60,6 +60,11 @@ impl Answer {
     /// The finish reason in OpenAI's protocol.
     pub fn finish_reason(&self) -> &'static str {
         self.state.finish_reason()
+    }
+
+    /// Whether the model is thinking.
+    pub fn is_reasoning(&self) -> bool {
+        self.state.is_reasoning()
     }
 
     pub fn problems(&self) -> &[Problem] {
@@ -194,6 +199,9 @@ mod tests {
             // A number that may go on is not sent.
             let cut = ("pay".to_owned(), "{\"sum\": ".to_owned());
             assert_eq!((content.as_str(), calls, reason), ("", vec![cut], "length"), "in pieces of {size}");
+            // The limit came behind the call.
+            let (_, content, calls, reason) = settled(broken, size, End::Length);
+            assert_eq!((content.as_str(), calls.len(), reason), (broken, 0, "length"), "in pieces of {size}");
             // Without the engine's word that it reached its limit, the model wrote a broken call.
             let (_, content, calls, reason) = settled(unended, size, End::Stop);
             assert_eq!((content.as_str(), calls.len(), reason), (unended, 0, "stop"), "in pieces of {size}");

@@ -1,13 +1,16 @@
 //! Parses and validates a client's request: invalid parameters are refused by name, and nothing that would change the
 //! answer is dropped.
 
-use super::api_error::ApiError;
-use super::messages;
+use crate::api_error::ApiError;
+use crate::members::{count, flag, object, string, take, wrong};
+use crate::messages;
 use backchat_core::json::{self, Object, Value};
 use backchat_grammar::Choice;
 
 /// How deep a request may nest.
 const MOST_LEVELS: usize = 128;
+/// The most alternatives of a token with their log probabilities.
+const MOST_ALTERNATIVES: u64 = 20;
 /// The most choices in one request.
 pub const MOST_CHOICES: u64 = 64;
 
@@ -63,7 +66,6 @@ pub enum Format {
 
 /// A request for a completion.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct ChatRequest {
     /// The messages, unchanged.
     pub messages: Vec<Value>,
@@ -83,6 +85,8 @@ pub struct ChatRequest {
     pub stop: Vec<String>,
     /// The most tokens of the answer.
     pub limit: Option<u64>,
+    /// How many alternatives of each token are asked for with its log probability.
+    pub logprobs: Option<u64>,
     pub n: usize,
     pub stream: bool,
     /// Whether a stream ends with the count of tokens.
@@ -100,17 +104,8 @@ pub struct ChatRequest {
 }
 
 impl ChatRequest {
-    /// Reads the body of a request, or returns its first problem.
-    pub fn read(body: &[u8]) -> Result<Self, ApiError> {
-        let text = str::from_utf8(body).map_err(|_| ApiError::new(400, "the body is not UTF-8"))?;
-        let value = json::read(text).map_err(|error| ApiError::new(400, format!("the body is not JSON: {error}")))?;
-        if levels(&value) > MOST_LEVELS {
-            return Err(ApiError::new(400, format!("the body nests more than {MOST_LEVELS} levels")));
-        }
-        let Value::Object(mut body) = value else {
-            return Err(ApiError::new(400, format!("the body must be a JSON object, not {}", value.kind())));
-        };
-        body.retain(|_, value| !value.is_null());
+    /// Reads the members of a request, or returns the first problem.
+    pub fn read(mut body: Object) -> Result<Self, ApiError> {
         refuse_unsupported(&body)?;
         let Some(Value::List(messages)) = body.shift_remove("messages") else {
             return Err(ApiError::param("messages", "`messages` must be a list of messages"));
@@ -119,28 +114,21 @@ impl ChatRequest {
         let tools = tools(body.shift_remove("tools"))?;
         let choice_value = body.shift_remove("tool_choice").unwrap_or_default();
         let choice = choice(&choice_value, tools.as_ref())?;
-        let mut variables = variables(&mut body)?;
-        if let Some(effort) = body.shift_remove("reasoning_effort") {
-            variables.entry("reasoning_effort").or_insert(effort);
-        }
         let options = object(&mut body, "stream_options")?.unwrap_or_default();
-        let is_true = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or(false);
         let limit = count(&mut body, "max_completion_tokens")?;
         let other_limit = count(&mut body, "max_tokens")?;
         let format_value = body.get("response_format").cloned().unwrap_or_default();
-        let n = count(&mut body, "n")?.unwrap_or(1);
-        if n > MOST_CHOICES {
-            return Err(ApiError::param("n", format!("`n` must be at most {MOST_CHOICES}")));
-        }
         let request = Self {
+            variables: variables(&mut body)?,
             format: format(&mut body)?,
             format_value,
             sampling: sampling(&mut body)?,
             stop: stop(&mut body)?,
             limit: limit.or(other_limit),
-            n: usize::try_from(n).unwrap_or(1),
+            logprobs: logprobs(&mut body)?,
+            n: choices(&mut body)?,
             stream: flag(&mut body, "stream")?.unwrap_or(false),
-            include_usage: is_true(options.get("include_usage")),
+            include_usage: options.get("include_usage").and_then(Value::as_bool).unwrap_or(false),
             continues: flag(&mut body, "continue_final_message")?.unwrap_or(false),
             parallel: flag(&mut body, "parallel_tool_calls")?,
             model: take(&mut body, "model", "text", string)?,
@@ -149,21 +137,26 @@ impl ChatRequest {
             tools,
             choice,
             choice_value,
-            variables,
             ignored: 0,
         };
         // `add_generation_prompt` follows from the other members.
         body.shift_remove("add_generation_prompt");
         let request = Self { ignored: body.len(), ..request };
-        if request.continues && request.last_role() != Some("assistant") {
+        request.check()?;
+        Ok(request)
+    }
+
+    /// Refuses members that contradict each other.
+    fn check(&self) -> Result<(), ApiError> {
+        if self.continues && self.last_role() != Some("assistant") {
             let message = "`continue_final_message` needs a last message of the assistant";
             return Err(ApiError::param("continue_final_message", message));
         }
-        if request.format != Format::Text && request.wants_calls() {
+        if self.format != Format::Text && self.wants_calls() {
             let message = "`response_format` cannot be combined with a required tool call";
             return Err(ApiError::param("response_format", message));
         }
-        Ok(request)
+        Ok(())
     }
 
     fn last_role(&self) -> Option<&str> {
@@ -211,6 +204,20 @@ impl ChatRequest {
     }
 }
 
+/// The members of a request's body, without nulls.
+pub fn members(body: &[u8]) -> Result<Object, ApiError> {
+    let text = str::from_utf8(body).map_err(|_| ApiError::new(400, "the body is not UTF-8"))?;
+    let value = json::read(text).map_err(|error| ApiError::new(400, format!("the body is not JSON: {error}")))?;
+    if levels(&value) > MOST_LEVELS {
+        return Err(ApiError::new(400, format!("the body nests more than {MOST_LEVELS} levels")));
+    }
+    let Value::Object(mut body) = value else {
+        return Err(ApiError::new(400, format!("the body must be a JSON object, not {}", value.kind())));
+    };
+    body.retain(|_, value| !value.is_null());
+    Ok(body)
+}
+
 fn levels(value: &Value) -> usize {
     let inner = match value {
         Value::List(items) => items.iter().map(levels).max(),
@@ -220,17 +227,13 @@ fn levels(value: &Value) -> usize {
     1 + inner.unwrap_or(0)
 }
 
-/// Refuses parameters that would change the answer and are unsupported: the text is regrouped, so token positions are
-/// meaningless.
+/// Refuses parameters that would change the answer and are unsupported.
 fn refuse_unsupported(body: &Object) -> Result<(), ApiError> {
-    if body.get("logprobs").is_some_and(|value| value.as_bool() != Some(false)) {
-        return Err(ApiError::param("logprobs", "`logprobs` is not supported: leave it out"));
-    }
     let modalities = body.get("modalities").and_then(Value::as_list).unwrap_or_default();
     if modalities.iter().any(|kind| kind.as_str() != Some("text")) {
         return Err(ApiError::param("modalities", "`modalities` can only be `[\"text\"]`: this server writes text"));
     }
-    for name in ["top_logprobs", "audio", "functions", "function_call", "prediction", "web_search_options"] {
+    for name in ["audio", "functions", "function_call", "prediction", "web_search_options"] {
         if body.contains_key(name) {
             return Err(ApiError::param(name, format!("`{name}` is not supported: leave it out")));
         }
@@ -238,45 +241,17 @@ fn refuse_unsupported(body: &Object) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn wrong(name: &str, expected: &str, value: &Value) -> ApiError {
-    ApiError::param(name, format!("`{name}` must be {expected}, not {}", value.kind()))
-}
-
-/// Takes a member of one type.
-fn take<T>(
-    body: &mut Object,
-    name: &str,
-    expected: &str,
-    read: impl FnOnce(Value) -> Result<T, Value>,
-) -> Result<Option<T>, ApiError> {
-    let value = body.shift_remove(name).map(read).transpose();
-    value.map_err(|value| wrong(name, expected, &value))
-}
-
-fn flag(body: &mut Object, name: &str) -> Result<Option<bool>, ApiError> {
-    take(body, name, "true or false", |value| value.as_bool().ok_or(value))
-}
-
-fn object(body: &mut Object, name: &str) -> Result<Option<Object>, ApiError> {
-    take(body, name, "an object", |value| match value {
-        Value::Object(entries) => Ok(entries),
-        other => Err(other),
-    })
-}
-
-fn string(value: Value) -> Result<String, Value> {
-    match value {
-        Value::String(text) => Ok(text),
-        other => Err(other),
-    }
-}
-
 /// The variables of the chat template.
 fn variables(body: &mut Object) -> Result<Object, ApiError> {
     const PARAM: &str = "chat_template_kwargs";
-    let variables = object(body, PARAM)?.unwrap_or_default();
+    let mut variables = object(body, PARAM)?.unwrap_or_default();
     match RESERVED.into_iter().find(|name| variables.contains_key(name)) {
-        None => Ok(variables),
+        None => {
+            if let Some(effort) = body.shift_remove("reasoning_effort") {
+                variables.entry("reasoning_effort").or_insert(effort);
+            }
+            Ok(variables)
+        }
         Some(name) => {
             let message = format!("`{name}` is no variable of a request: the server sets it");
             Err(ApiError::param(format!("{PARAM}.{name}"), message))
@@ -284,11 +259,25 @@ fn variables(body: &mut Object) -> Result<Object, ApiError> {
     }
 }
 
-/// A whole number of at least 1.
-fn count(body: &mut Object, name: &str) -> Result<Option<u64>, ApiError> {
-    let Some(value) = body.shift_remove(name) else { return Ok(None) };
-    match value.as_u64() {
-        Some(0) | None => Err(ApiError::param(name, format!("`{name}` must be a whole number of at least 1"))),
+/// How many answers are asked for.
+fn choices(body: &mut Object) -> Result<usize, ApiError> {
+    let n = count(body, "n")?.unwrap_or(1);
+    if n > MOST_CHOICES {
+        return Err(ApiError::param("n", format!("`n` must be at most {MOST_CHOICES}")));
+    }
+    Ok(usize::try_from(n).unwrap_or(1))
+}
+
+/// The number of alternatives, if log probabilities are asked for.
+fn logprobs(body: &mut Object) -> Result<Option<u64>, ApiError> {
+    let is_asked = flag(body, "logprobs")?.unwrap_or(false);
+    let Some(value) = body.shift_remove("top_logprobs") else { return Ok(is_asked.then_some(0)) };
+    match value.as_u64().filter(|count| *count <= MOST_ALTERNATIVES) {
+        None => {
+            let message = format!("`top_logprobs` must be a whole number of at most {MOST_ALTERNATIVES}");
+            Err(ApiError::param("top_logprobs", message))
+        }
+        Some(_) if !is_asked => Err(ApiError::param("top_logprobs", "`top_logprobs` needs `logprobs` to be true")),
         count => Ok(count),
     }
 }
@@ -387,8 +376,12 @@ fn name(tool: &Value) -> Option<&str> {
 mod tests {
     use super::*;
 
+    fn read_body(body: &str) -> Result<ChatRequest, ApiError> {
+        super::members(body.as_bytes()).and_then(ChatRequest::read)
+    }
+
     fn read(members: &str) -> Result<ChatRequest, ApiError> {
-        ChatRequest::read(format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}]{members}}}"#).as_bytes())
+        read_body(&format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}]{members}}}"#))
     }
 
     #[test]
@@ -402,7 +395,9 @@ mod tests {
             (r#", "tools": [{"type": "function", "function": {}}]"#, "tools[0].function.name"),
             (r#", "tools": [], "tool_choice": "required""#, "tool_choice"),
             (r#", "tool_choice": {"type": "function", "function": {"name": "f"}}"#, "tool_choice"),
-            (r#", "logprobs": true"#, "logprobs"),
+            (r#", "logprobs": 1"#, "logprobs"),
+            (r#", "logprobs": true, "top_logprobs": 21"#, "top_logprobs"),
+            (r#", "top_logprobs": 2"#, "top_logprobs"),
             (r#", "modalities": ["text", "audio"]"#, "modalities"),
             (r#", "response_format": {"type": "grammar"}"#, "response_format"),
             (r#", "continue_final_message": true"#, "continue_final_message"),
@@ -417,11 +412,11 @@ mod tests {
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         for (body, word) in [("{", "JSON"), ("[]", "object"), ("\u{0}", "JSON"), (&*deep, "levels")] {
-            assert!(ChatRequest::read(body.as_bytes()).unwrap_err().message.contains(word), "{body}");
+            assert!(read_body(body).unwrap_err().message.contains(word), "{body}");
         }
         let image =
             r#"{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}"#;
-        assert_eq!(ChatRequest::read(image.as_bytes()).unwrap_err().param.as_deref(), Some("messages[0].content"));
+        assert_eq!(read_body(image).unwrap_err().param.as_deref(), Some("messages[0].content"));
     }
 
     #[test]
@@ -436,7 +431,7 @@ mod tests {
         assert_eq!(request.stop, ["X"]);
         assert_eq!(Value::Object(request.sampling.clone()).to_string(), r#"{"top_k": 3}"#);
         assert_eq!(Value::Object(request.variables.clone()).to_string(), r#"{"a": 1, "reasoning_effort": "low"}"#);
-        assert_eq!(request.ignored, 3);
+        assert_eq!(request.ignored, 2);
         assert!(!request.wants_calls() && !request.is_strict());
     }
 }

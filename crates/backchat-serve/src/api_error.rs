@@ -32,6 +32,23 @@ impl ApiError {
         self
     }
 
+    /// The same for an API that names parameters otherwise: the name here, and the name there.
+    #[must_use]
+    pub fn renamed(&self, names: &[(&str, &str)]) -> Self {
+        let mut error = self.clone();
+        for (from, to) in names {
+            if let Some(rest) = error.param.as_deref().and_then(|param| param.strip_prefix(from))
+                && (rest.is_empty() || rest.starts_with(['.', '[']))
+            {
+                error.param = Some(format!("{to}{rest}"));
+            }
+            for end in ['`', '.', '['] {
+                error.message = error.message.replace(&format!("`{from}{end}"), &format!("`{to}{end}"));
+            }
+        }
+        error
+    }
+
     /// The type, which follows from the status.
     fn kind(&self) -> &'static str {
         match self.status {
@@ -53,5 +70,23 @@ impl ApiError {
             ("code", text(self.code)),
         ]);
         Value::from([("error", error)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_have_the_names_of_the_api() {
+        let names = [("stop", "stop_sequences"), ("response_format", "text.format")];
+        for (param, message, expected) in [
+            ("stop", "`stop` must be text", ("stop_sequences", "`stop_sequences` must be text")),
+            ("stopped", "`stopped` is no name", ("stopped", "`stopped` is no name")),
+            ("response_format.type", "`response_format.type`", ("text.format.type", "`text.format.type`")),
+        ] {
+            let error = ApiError::param(param, message).renamed(&names);
+            assert_eq!((error.param.as_deref(), error.message.as_str()), (Some(expected.0), expected.1));
+        }
     }
 }

@@ -6,7 +6,8 @@ pub struct StopStrings {
     stops: Vec<String>,
     /// The end of the text so far, if a stop text could begin there.
     held: String,
-    is_over: bool,
+    /// The stop text that ended the answer.
+    found: Option<String>,
 }
 
 impl StopStrings {
@@ -16,13 +17,14 @@ impl StopStrings {
 
     /// The part of the text that is certain to belong to the answer.
     pub fn feed(&mut self, piece: &str) -> String {
-        if self.is_over {
+        if self.found.is_some() {
             return String::new();
         }
         let mut text = std::mem::take(&mut self.held);
         text.push_str(piece);
-        if let Some(at) = self.stops.iter().filter_map(|stop| text.find(stop.as_str())).min() {
-            self.is_over = true;
+        let places = self.stops.iter().filter_map(|stop| Some((text.find(stop.as_str())?, stop)));
+        if let Some((at, stop)) = places.min_by_key(|(at, _)| *at) {
+            self.found = Some(stop.clone());
             text.truncate(at);
             return text;
         }
@@ -37,6 +39,11 @@ impl StopStrings {
             self.held = text.split_off(at);
         }
         text
+    }
+
+    /// The stop text that ended the answer.
+    pub fn found(&self) -> Option<&str> {
+        self.found.as_deref()
     }
 
     /// The held text, at the end.

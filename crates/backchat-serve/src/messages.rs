@@ -1,6 +1,7 @@
 //! Messages of OpenAI's protocol as chat templates expect them.
 
-use super::api_error::ApiError;
+use crate::api_error::ApiError;
+use backchat_core::REASONING_KEYS;
 use backchat_core::json::{self, Value, entries_mut};
 
 /// How a chat template takes messages.
@@ -10,6 +11,8 @@ pub struct MessageForm {
     pub parts: bool,
     /// Whether it knows the role `developer`.
     pub developer: bool,
+    /// The key under which it reads the reasoning of a message.
+    pub reasoning: Option<&'static str>,
 }
 
 /// Refuses the first invalid message, with its position.
@@ -62,6 +65,12 @@ fn one(message: &Value, form: MessageForm) -> Value {
     }
     if let Some(Value::List(calls)) = entries.get_mut("tool_calls") {
         calls.iter_mut().for_each(read_arguments);
+    }
+    // Clients send reasoning under the name that they got it by.
+    if let Some(key) = form.reasoning.filter(|key| !entries.contains_key(key))
+        && let Some(text) = REASONING_KEYS.iter().find_map(|other| entries.get(other)).cloned()
+    {
+        entries.insert(key, text);
     }
     let has_calls = entries.get("tool_calls").and_then(Value::as_list).is_some_and(|calls| !calls.is_empty());
     if let Some(content) = entries.get_mut("content") {

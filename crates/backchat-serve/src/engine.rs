@@ -4,7 +4,6 @@ use backchat_grammar::Format;
 
 /// An engine whose raw completion endpoint is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Engine {
     LlamaCpp,
     Vllm,
@@ -80,6 +79,16 @@ impl Engine {
     /// Whether one request can have several choices.
     pub fn takes_n(self) -> bool {
         !matches!(self, Self::Tgi | Self::Ollama)
+    }
+
+    /// Whether it gives the log probabilities of tokens in a form that is read here.
+    pub fn gives_logprobs(self) -> bool {
+        matches!(self, Self::LlamaCpp | Self::Vllm | Self::OpenAi)
+    }
+
+    /// Whether it leaves the stop text in the answer.
+    pub fn leaves_stop(self) -> bool {
+        self == Self::Tgi
     }
 
     /// Whether it can send the text of control tokens.

@@ -3,9 +3,9 @@
 //! Every event of every engine is one line, so a line is read as soon as it is whole: server-sent events with or
 //! without a space after `data:`, comments between them, and plain lines of JSON.
 
-use super::engine::Engine;
-use super::request::MOST_CHOICES;
-use backchat_core::json::{self, Value};
+use crate::engine::Engine;
+use crate::request::MOST_CHOICES;
+use backchat_core::json::{self, Object, Value};
 
 /// The longest line: the last event of llama.cpp repeats the prompt.
 const LONGEST_LINE: usize = 64 << 20;
@@ -26,16 +26,25 @@ pub struct Usage {
     pub prompt: u64,
     /// The tokens of all choices.
     pub completion: u64,
+    /// Those of reasoning among them; `None` if the engine does not count as it writes.
+    pub reasoning: Option<u64>,
 }
 
 impl Usage {
-    /// In OpenAI's format.
+    /// In the format of the chat API.
     pub fn to_value(self) -> Value {
-        Value::from([
-            ("prompt_tokens", self.prompt.into()),
-            ("completion_tokens", self.completion.into()),
-            ("total_tokens", self.prompt.saturating_add(self.completion).into()),
-        ])
+        let mut counts = Object::new();
+        counts.insert("prompt_tokens", self.prompt.into());
+        counts.insert("completion_tokens", self.completion.into());
+        counts.insert("total_tokens", self.total().into());
+        if let Some(reasoning) = self.reasoning {
+            counts.insert("completion_tokens_details", Value::from([("reasoning_tokens", reasoning.into())]));
+        }
+        Value::Object(counts)
+    }
+
+    pub fn total(self) -> u64 {
+        self.prompt.saturating_add(self.completion)
     }
 }
 
@@ -55,9 +64,14 @@ pub enum Reply {
 pub enum Update {
     /// More text; never empty.
     Text(String),
+    /// The log probabilities of more tokens, in the format of the chat API; before their text.
+    Logprobs(Vec<Value>),
     /// The ids of more tokens.
     Tokens(Vec<u64>),
+    /// The tokens until now.
     Usage(Usage),
+    /// The stop text that is about to end it.
+    Stop(String),
     End(End),
 }
 
@@ -144,25 +158,36 @@ impl ReplyReader {
 
     fn llama_cpp(&self, event: &Value, replies: &mut Vec<Reply>) {
         let mut choice = self.choice(event, replies);
+        choice.logprobs(list(event, "completion_probabilities").to_vec());
         choice.text(text(event, "content"));
         choice.tokens(event.get("tokens"));
+        choice.usage(event, ["tokens_evaluated", "tokens_predicted"]);
         if event.get("stop").and_then(Value::as_bool) == Some(true) {
-            choice.usage(event, ["tokens_evaluated", "tokens_predicted"]);
+            choice.stop(event.get("stopping_word"));
             choice.end(event.get("stop_type"), "limit");
         }
     }
 
     fn open_ai(&self, event: &Value, replies: &mut Vec<Reply>) {
-        for one in event.get("choices").and_then(Value::as_list).unwrap_or_default() {
+        const NAMES: [&str; 2] = ["prompt_tokens", "completion_tokens"];
+        let counts = event.get("usage").filter(|counts| !counts.is_null());
+        let choices = event.get("choices").and_then(Value::as_list).unwrap_or_default();
+        for one in choices {
             let mut choice = self.choice(one, replies);
+            choice.logprobs(one.get("logprobs").map(logprobs).unwrap_or_default());
             choice.text(text(one, "text"));
             choice.tokens(one.get("token_ids"));
+            if let Some(counts) = counts {
+                choice.usage(counts, NAMES);
+            }
             if let Some(reason) = one.get("finish_reason").filter(|reason| reason.as_str().is_some()) {
+                choice.stop(one.get("stop_reason"));
                 choice.end(Some(reason), "length");
             }
         }
-        let usage = event.get("usage").and_then(|counts| usage(counts, ["prompt_tokens", "completion_tokens"]));
-        replies.extend(usage.map(Reply::Usage));
+        // The counts of all choices come by themselves.
+        let all = counts.filter(|_| choices.is_empty()).and_then(|counts| usage(counts, NAMES));
+        replies.extend(all.map(Reply::Usage));
     }
 
     fn sglang(&mut self, event: &Value, replies: &mut Vec<Reply>) {
@@ -178,8 +203,9 @@ impl ReplyReader {
         choice.text(piece);
         choice.tokens(event.get("output_ids"));
         let Some(meta) = event.get("meta_info") else { return };
+        choice.usage(meta, ["prompt_tokens", "completion_tokens"]);
         if let Some(reason) = meta.get("finish_reason").filter(|reason| !reason.is_null()) {
-            choice.usage(meta, ["prompt_tokens", "completion_tokens"]);
+            choice.stop(reason.get("matched"));
             choice.end(reason.get("type"), "length");
         }
     }
@@ -229,6 +255,12 @@ impl Choice<'_> {
         }
     }
 
+    fn logprobs(&mut self, tokens: Vec<Value>) {
+        if !tokens.is_empty() {
+            self.add(Update::Logprobs(tokens));
+        }
+    }
+
     fn tokens(&mut self, ids: Option<&Value>) {
         let ids: Vec<u64> = ids.and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_u64).collect();
         if !ids.is_empty() {
@@ -239,6 +271,13 @@ impl Choice<'_> {
     fn usage(&mut self, counts: &Value, names: [&str; 2]) {
         if let Some(usage) = usage(counts, names) {
             self.add(Update::Usage(usage));
+        }
+    }
+
+    /// The stop text, which some engines name; others name the token that ended the turn.
+    fn stop(&mut self, stop: Option<&Value>) {
+        if let Some(text) = stop.and_then(Value::as_str).filter(|text| !text.is_empty()) {
+            self.add(Update::Stop(text.to_owned()));
         }
     }
 
@@ -259,6 +298,34 @@ fn text<'e>(event: &'e Value, name: &str) -> &'e str {
     event.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
+fn list<'e>(value: &'e Value, name: &str) -> &'e [Value] {
+    value.get(name).and_then(Value::as_list).unwrap_or_default()
+}
+
+/// The log probabilities of a piece in the format of the chat API, from lists of its tokens, of the probability of each, and of
+/// its alternatives.
+fn logprobs(given: &Value) -> Vec<Value> {
+    let tops = list(given, "top_logprobs");
+    let tokens = list(given, "tokens").iter().zip(list(given, "token_logprobs")).enumerate();
+    let one = |(at, (token, logprob)): (usize, (&Value, &Value))| {
+        let Value::Object(mut entries) = token_logprob(token.as_str().unwrap_or_default(), logprob) else {
+            return Value::Null;
+        };
+        let top = tops.get(at).and_then(Value::as_object).into_iter().flatten();
+        entries
+            .insert("top_logprobs", Value::List(top.map(|(token, logprob)| token_logprob(token, logprob)).collect()));
+        Value::Object(entries)
+    };
+    tokens.map(one).collect()
+}
+
+fn token_logprob(token: &str, logprob: &Value) -> Value {
+    // A token may be a part of a character, whose bytes are not known here.
+    let is_whole = !token.contains(char::REPLACEMENT_CHARACTER);
+    let bytes = is_whole.then(|| Value::List(token.bytes().map(|byte| u64::from(byte).into()).collect()));
+    Value::from([("token", token.into()), ("logprob", logprob.clone()), ("bytes", bytes.into())])
+}
+
 /// The number of the choice that an event is about, as far as a request can have so many.
 fn index(event: &Value) -> usize {
     let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
@@ -267,7 +334,8 @@ fn index(event: &Value) -> usize {
 
 /// The counts of tokens under these names: of the prompt, and of the answer.
 fn usage(counts: &Value, [prompt, completion]: [&str; 2]) -> Option<Usage> {
-    Some(Usage { prompt: counts.get(prompt)?.as_u64()?, completion: counts.get(completion)?.as_u64()? })
+    let count = |name| counts.get(name)?.as_u64();
+    Some(Usage { prompt: count(prompt)?, completion: count(completion)?, reasoning: None })
 }
 
 #[cfg(test)]
@@ -294,7 +362,7 @@ mod tests {
                 Reply::Choice(_, Update::Usage(counts)) | Reply::Usage(counts) => {
                     usage = Some((counts.prompt, counts.completion));
                 }
-                Reply::Choice(_, Update::Tokens(_)) | Reply::Done => {}
+                Reply::Choice(_, Update::Tokens(_) | Update::Stop(_) | Update::Logprobs(_)) | Reply::Done => {}
             }
         }
         Ok((text, end, usage))
@@ -356,6 +424,22 @@ mod tests {
                 let read = read(engine, stream, size);
                 assert_eq!(read, Ok(("Ä🌧!".to_owned(), Some(end), Some((3, 2)))), "{engine:?} in pieces of {size}");
             }
+        }
+    }
+
+    #[test]
+    fn log_probabilities_have_the_form_of_the_chat_api() {
+        let own = r#"{"token": "<a>", "logprob": -0.5, "bytes": [60, 97, 62], "top_logprobs": [{"token": "<a>", "logprob": -0.5, "bytes": [60, 97, 62]}]}"#;
+        let lists =
+            r#"{"tokens": ["<a>"], "token_logprobs": [-0.5], "top_logprobs": [{"<a>": -0.5}], "text_offset": [0]}"#;
+        for (engine, event) in [
+            (Engine::LlamaCpp, format!(r#"{{"content": "x", "completion_probabilities": [{own}]}}"#)),
+            (Engine::Vllm, format!(r#"{{"choices": [{{"index": 0, "text": "x", "logprobs": {lists}}}]}}"#)),
+        ] {
+            let mut replies = Vec::new();
+            ReplyReader::new(engine, true, 0).feed(format!("data: {event}\n").as_bytes(), &mut replies).unwrap();
+            let expected = Reply::Choice(0, Update::Logprobs(vec![json::read(own).unwrap()]));
+            assert_eq!(replies, [expected, Reply::Choice(0, Update::Text("x".to_owned()))], "{engine:?}");
         }
     }
 

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::api_error::ApiError;
-use super::engine::Engine;
-use super::messages::{self, MessageForm};
-use super::request::{ChatRequest, Format};
+use crate::api_error::ApiError;
+use crate::engine::Engine;
+use crate::messages::{self, MessageForm};
+use crate::request::{ChatRequest, Format};
 use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat_core::REASONING_KEYS;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive;
@@ -45,6 +46,7 @@ pub struct Prepared {
     pub preserved: Vec<String>,
     /// Whether what the request requires is not enforced.
     pub unconstrained: bool,
+    pub engine: Engine,
     tools: Option<Arc<Tools>>,
     tools_off: bool,
 }
@@ -88,7 +90,7 @@ impl Model {
         let doubts = opened.doubts();
         let template = opened.template;
         let grammars = Builder::new(template.clone(), opened.wire);
-        let form = form(&chats[1], &special_tokens);
+        let form = form(&chats[1], &special_tokens, &template);
         let preserved = preserved(&template, &grammars);
         let bos = source.bos_token().filter(|text| !text.is_empty()).map(str::to_owned);
         Ok(Self {
@@ -154,6 +156,7 @@ impl Model {
             format: Format::Text,
             preserved: self.preserved.clone(),
             unconstrained: false,
+            engine,
             tools,
             tools_off: request.refuses_calls(),
         };
@@ -261,8 +264,9 @@ fn refused(error: RenderError) -> ApiError {
     ApiError::param("messages", format!("the chat template refuses the messages: {error}"))
 }
 
-/// How the chat template takes messages, from a render with parts and from the roles that it names.
-fn form(template: &ChatTemplate, special_tokens: &Object) -> MessageForm {
+/// How the chat template takes messages, from a render with parts, from the roles that it names, and from the response
+/// template.
+fn form(template: &ChatTemplate, special_tokens: &Object, response: &Template) -> MessageForm {
     let part = |text: &str| Value::from([("type", "text".into()), ("text", text.into())]);
     let content = Value::List(vec![part("Qz1q"), part("Qz2q")]);
     let message = Value::from([("role", "user".into()), ("content", content)]);
@@ -275,7 +279,10 @@ fn form(template: &ChatTemplate, special_tokens: &Object) -> MessageForm {
         let between = texts.and_then(|(one, two)| rendered.text.get(one..two));
         between.is_some_and(|between| !between.contains("text"))
     });
-    MessageForm { parts, developer: template.literals().iter().any(|literal| literal == "developer") }
+    let developer = template.literals().iter().any(|literal| literal == "developer");
+    // The fields of a response template have the names by which the chat template takes them back.
+    let is_field = |key: &&&str| response.fields().iter().any(|field| field.name == **key);
+    MessageForm { parts, developer, reasoning: REASONING_KEYS.iter().find(is_field).copied() }
 }
 
 /// Every marker that the response template or a grammar names: an engine may drop those that are special tokens.

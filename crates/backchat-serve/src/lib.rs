@@ -1,0 +1,26 @@
+//! What a server in front of an engine's completion endpoint needs, without sockets: requests in, requests to the engine
+//! out; the engine's bytes in, deltas, chunks and rows of the record out.
+//!
+//! Nothing here reads or writes: who embeds it moves the bytes.
+
+mod answer;
+pub mod api;
+pub mod api_error;
+mod chat_api;
+mod conversation;
+pub mod engine;
+pub mod engine_request;
+mod identifier;
+mod members;
+mod messages;
+mod messages_api;
+pub mod metrics;
+pub mod model;
+mod parts;
+pub mod record;
+pub mod reply;
+pub mod request;
+mod responses_api;
+mod stop_strings;
+pub mod turn;
+mod writer;

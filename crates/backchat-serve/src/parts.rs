@@ -1,0 +1,84 @@
+//! The parts of a message in the order in which they were written, assembled from deltas.
+
+use crate::identifier::identifier;
+use backchat_parser::deltas::Delta;
+
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    Reasoning(String),
+    Content(String),
+    Call(Call),
+}
+
+/// A call, and the JSON text of its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    pub arguments: String,
+}
+
+/// The ids of the calls of one choice: the model's own if it is unique, else a new one.
+#[derive(Clone, Debug)]
+pub struct CallIds {
+    /// The beginning of new ids.
+    lead: &'static str,
+    known: Vec<String>,
+}
+
+impl CallIds {
+    pub fn new(lead: &'static str) -> Self {
+        Self { lead, known: Vec::new() }
+    }
+
+    pub fn next(&mut self, own: Option<&str>) -> &str {
+        let own = own.filter(|id| !id.is_empty() && !self.known.iter().any(|known| known == id));
+        self.known.push(own.map_or_else(|| identifier(self.lead), str::to_owned));
+        self.known.last().map_or("", String::as_str)
+    }
+}
+
+/// The parts so far.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    list: Vec<Part>,
+    ids: CallIds,
+}
+
+impl Parts {
+    pub fn new(ids: CallIds) -> Self {
+        Self { list: Vec::new(), ids }
+    }
+
+    /// Whether a delta begins a part.
+    pub fn begins(&self, delta: Delta<'_>) -> bool {
+        match delta {
+            Delta::Reasoning(_) => !matches!(self.list.last(), Some(Part::Reasoning(_))),
+            Delta::Content(_) => !matches!(self.list.last(), Some(Part::Content(_))),
+            Delta::Call { .. } => true,
+            Delta::Arguments { .. } => false,
+        }
+    }
+
+    pub fn add(&mut self, delta: Delta<'_>) {
+        match (delta, self.list.last_mut()) {
+            (Delta::Reasoning(more), Some(Part::Reasoning(text)))
+            | (Delta::Content(more), Some(Part::Content(text))) => {
+                text.push_str(more);
+            }
+            (Delta::Arguments { text, .. }, Some(Part::Call(call))) => call.arguments.push_str(text),
+            (Delta::Arguments { .. }, _) => {}
+            (Delta::Reasoning(text), _) => self.list.push(Part::Reasoning(text.to_owned())),
+            (Delta::Content(text), _) => self.list.push(Part::Content(text.to_owned())),
+            (Delta::Call { id, name, .. }, _) => {
+                let id = self.ids.next(id).to_owned();
+                self.list.push(Part::Call(Call { id, name: name.to_owned(), arguments: String::new() }));
+            }
+        }
+    }
+
+    pub fn list(&self) -> &[Part] {
+        &self.list
+    }
+}
