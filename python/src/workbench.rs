@@ -313,7 +313,7 @@ pub fn fix<'py>(
     let model = Model::of(chat_template, Selection::new(variables, template_name).budget(budget)?)?;
     let options = model.to_examine();
     let template = model.compiled(py)?;
-    let repaired = py.detach(|| backchat::chats::repair(&model.source, &template, &problems, &options));
+    let repaired = py.detach(|| backchat::mending::repair(&model.source, &template, &problems, &options));
     let report = Value::Object(answers::repair(&repaired));
     Ok((repaired.text, to_python(py, &report)?))
 }

@@ -113,7 +113,6 @@ pub mod chats {
         Patched, Sanitized, Sanitizer, TokenMask, Unrenderer, WrongBlocks, add_generation_blocks,
         check_generation_blocks, mask, unrender,
     };
-    pub use backchat_chats::mending::{Branches, Change, Cured, Left, Proof, Repair, repair};
 }
 
 #[cfg(feature = "workbench")]
@@ -204,6 +203,13 @@ pub mod lint {
     pub use backchat_workbench::lint::{
         Page, RULES, Rule, Subject, apply_fixes, lint, lint_chat_template, lint_schema, rule,
     };
+}
+
+#[cfg(feature = "workbench")]
+pub mod mending {
+    //! Proved repairs of a chat template.
+
+    pub use backchat_chats::mending::{Branches, Change, Cured, Left, Proof, Repair, repair};
 }
 
 pub mod parser {

@@ -3,7 +3,7 @@
 use super::super::frames::Frames;
 use super::super::mask::{PartSpan, mask_with};
 use super::super::script::{Form, Script};
-use super::pairs::Condition;
+use super::condition::Condition;
 use backchat_chat::{ChatTemplate, RenderOptions, ended};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::case::Case;
-use super::pairs::{Condition, Pair, Spans, Stretch, cover, marks_only_answers, message_loop};
+use super::condition::Condition;
+use super::pairs::{Pair, Spans, Stretch, cover, marks_only_answers, message_loop};
 use super::source::{self, Piece, PieceKind};
 use super::traces::Trace;
 use backchat_core::json::Value;

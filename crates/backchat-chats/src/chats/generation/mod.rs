@@ -5,6 +5,7 @@
 
 mod build;
 mod case;
+mod condition;
 mod gathered;
 mod pairs;
 mod proof;
@@ -17,7 +18,8 @@ use std::iter;
 
 use self::build::build;
 use self::case::{Case, cases};
-use self::pairs::{Condition, Pair, choose};
+use self::condition::Condition;
+use self::pairs::{Pair, choose};
 pub use self::proof::WrongBlocks;
 use self::proof::prove;
 use self::source::Piece;

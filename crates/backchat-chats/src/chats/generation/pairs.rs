@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::case::{Case, fit};
+use super::condition::Condition;
 use super::source::{self, Piece};
 use super::traces::Trace;
 use backchat_chat::{charge, ended};
@@ -18,35 +19,6 @@ pub(super) const MOST_CHECKS: usize = 300;
 
 /// How many places or bytes are compared in the time of one step of the evaluator.
 pub(super) const PLACES_PER_STEP: usize = 16;
-
-/// For which messages a block is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Condition {
-    /// For all that write there.
-    Always,
-    /// For the assistant's.
-    Own,
-    /// For the one after the assistant's, whose end it writes.
-    Previous,
-    /// For the end of a conversation whose last message is the assistant's.
-    Last,
-}
-
-impl Condition {
-    pub(super) fn is_any(self) -> bool {
-        self != Self::Always
-    }
-
-    /// The condition as the template asks it; the messages are `variable` in their loop.
-    pub(super) fn test(self, variable: &str) -> String {
-        match self {
-            Self::Always => "true".to_owned(),
-            Self::Own => format!("{variable}['role'] == 'assistant'"),
-            Self::Previous => "not loop.first and loop.previtem['role'] == 'assistant'".to_owned(),
-            Self::Last => "messages[-1]['role'] == 'assistant'".to_owned(),
-        }
-    }
-}
 
 /// The two places of a block in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

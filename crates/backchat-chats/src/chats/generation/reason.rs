@@ -2,7 +2,8 @@
 //! source, whose ends are in different bodies, or whose source also writes other text.
 
 use super::case::{Case, Span, fit};
-use super::pairs::{Condition, Pair, marks_only_answers};
+use super::condition::Condition;
+use super::pairs::{Pair, marks_only_answers};
 use super::source::{self, Piece};
 use super::traces::Trace;
 use backchat_core::diagnostic::shortened;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::case::Case;
-use super::pairs::{Condition, PLACES_PER_STEP, Pair, divided, loop_before, message_loop};
+use super::condition::Condition;
+use super::pairs::{PLACES_PER_STEP, Pair, divided, loop_before, message_loop};
 use super::source::{self, Piece};
 use super::traces::Trace;
 use backchat_chat::{charge, ended};
