@@ -9,6 +9,7 @@ pub const SCHEMA: &str = include_str!("diff.schema.json");
 mod compare;
 mod json;
 mod kinds;
+pub mod messages;
 mod models;
 mod pieces;
 mod response;

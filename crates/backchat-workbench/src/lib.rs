@@ -3,7 +3,6 @@
 pub mod answers;
 pub mod audit;
 pub mod check;
-pub mod differences;
 pub mod input;
 pub mod lint;
 pub mod repair;

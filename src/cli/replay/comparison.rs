@@ -1,8 +1,8 @@
 //! How two answers to many outputs differ, by cause.
 
 use backchat_core::diagnostic::escape;
-use backchat_workbench::differences::{Group, cause_of_sides, groups};
-use backchat_workbench::replay::Side;
+use backchat_diff::messages::{Group, groups};
+use backchat_workbench::replay::{Side, cause_of_sides};
 
 /// How many outputs of a cause are named.
 const NAMED: usize = 6;

@@ -1,13 +1,15 @@
-//! Slices of text at bounds that were found in it, its runs of characters, a cursor over them, positions in lines, and the
-//! smallest text that keeps a property.
+//! Slices of text at bounds that were found in it, its runs of characters, what looks like a marker in it, a cursor over its
+//! characters, positions in lines, and the smallest text that keeps a property.
 
 mod cursor;
 mod lines;
+mod markers;
 mod shrink;
 mod utf16;
 
 pub use cursor::Cursor;
 pub use lines::{Lines, Position, Unit};
+pub use markers::{LONGEST_MARKER, markers};
 pub use shrink::shrunk;
 pub use utf16::{Utf16Offsets, units};
 

@@ -5,6 +5,7 @@ mod texts;
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::messages::differing_keys;
 use crate::side::Chat;
 use crate::templates::{Options, Verdict};
 use backchat_chat::{Budget, examine};
@@ -160,13 +161,7 @@ fn parse(template: &Template, text: &Text) -> Parsed {
 fn differing(parsed: &[Parsed; 2]) -> Vec<String> {
     match parsed {
         [Parsed::Error(_), Parsed::Error(_)] => Vec::new(),
-        [Parsed::Message(old), Parsed::Message(new)] => {
-            let mut fields: Vec<String> =
-                old.keys().chain(new.keys()).filter(|key| old.get(key) != new.get(key)).map(str::to_owned).collect();
-            fields.sort_unstable();
-            fields.dedup();
-            fields
-        }
+        [Parsed::Message(old), Parsed::Message(new)] => differing_keys(old, new),
         _ => vec!["error".to_owned()],
     }
 }

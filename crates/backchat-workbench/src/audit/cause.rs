@@ -1,7 +1,8 @@
 //! The cause of an output's problems: the one that explains the others, so that every output counts once.
 
-use crate::replay::{Known, markers};
+use crate::replay::Known;
 use backchat_core::diagnostic::escape;
+use backchat_core::text::markers;
 use backchat_parser::parser::{Policies, Problem, ProblemKind, RecoveryPolicy};
 
 /// The names of markers that are read as text, for options and files: of those that look like a marker of the template,

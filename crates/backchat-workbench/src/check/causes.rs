@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use super::fixture::TemplateSource;
 use super::repairs::TemplateRepair;
 use super::suite::{Entry, Meaning, Report, Status};
-use crate::differences::{self, Group, groups, shape};
 use backchat_core::diagnostic::{Diagnostic, Label, Place, Severity, counted};
 use backchat_core::json::Object;
+use backchat_diff::messages::{self, Group, groups, shape};
 
 /// How many cases of a cause are named.
 const NAMED: usize = 6;
@@ -67,7 +67,7 @@ fn worst_first<'r>(report: &'r Report<'_>) -> Vec<&'r Diagnostic> {
 
 fn cause_of(report: &Report<'_>, found: &Diagnostic) -> String {
     let messages = messages(report).filter(|_| found.id == "check-message");
-    messages.and_then(|(expected, found)| differences::cause(expected, found)).unwrap_or_else(|| shape(&found.message))
+    messages.and_then(|(expected, found)| messages::cause(expected, found)).unwrap_or_else(|| shape(&found.message))
 }
 
 fn kind(report: &Report<'_>, found: &Diagnostic) -> Kind {

@@ -1,10 +1,10 @@
 //! Checks one rendered chat: reads it back to its messages and compares them with the expectation.
 
 use super::fixture::{ActualChat, ChatCase};
-use crate::differences::differences;
 use backchat_chats::chats::Unrenderer;
 use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::Value;
+use backchat_diff::messages::differences;
 
 use std::sync::Arc;
 

@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::fixture_files::{Entries, entries, is_passed_over};
-use crate::differences::differences;
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json;
 use backchat_derive::derive::{self, Options};
+use backchat_diff::messages::differences;
 
 /// The folder of derived templates, and the one next to it with their chat templates.
 const DERIVED: &str = "derived";

@@ -18,7 +18,7 @@ mod splits;
 mod suite;
 mod truncation;
 
-pub use crate::differences::{Difference, differences};
+pub use backchat_diff::messages::{Difference, differences};
 pub use causes::{by_cause, cause};
 pub use counterexample::counterexample;
 pub use fixture_files::{fixture_files, holds_cases};

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::compact_value::CompactValue;
-use super::markers::{Markers, is_close, markers, written};
+use super::markers::{Markers, is_close, written};
 use super::message::{is_kept, joinable};
 use super::recording::{Closed, Kind, Recording};
 use backchat_core::json::{Object, Value};
+use backchat_core::text::markers;
 use backchat_parser::template::Field;
 
 /// The keys of the delimiter that opens a field's region, and of the one that closes it.

@@ -1,7 +1,8 @@
-//! The sides of a comparison, and the first difference of two recordings, ignoring how their chunks were cut.
+//! The sides of a comparison, the first difference of two recordings, ignoring how their chunks were cut, and its cause.
 
 use super::recording::{Kind, Moment, Outcome, Recording};
 use backchat_core::json::Value;
+use backchat_diff::messages::cause;
 
 /// One way to read an output, and the moment in it.
 #[derive(Clone, Debug)]
@@ -52,6 +53,20 @@ pub fn first_difference(first: &Recording, second: &Recording) -> Option<Differe
     let same_message = || first.message(first.end()) == second.message(second.end());
     let same = first.outcome == second.outcome && (!has_message || same_message());
     (!same).then(|| Difference { row: rows, first: first.end(), second: second.end() })
+}
+
+/// Why the second of two sides reads an output differently; `None` if it does not.
+pub fn cause_of_sides(first: &Side, second: &Side) -> Option<String> {
+    let [one, other] = [first, second].map(|side| &side.recording);
+    first_difference(one, other)?;
+    let is_finished = |recording: &Recording| matches!(recording.outcome(), Outcome::Finished { .. });
+    match (is_finished(one), is_finished(other)) {
+        (true, false) => return Some("there is no message".to_owned()),
+        (false, true) => return Some("there is a message".to_owned()),
+        _ => {}
+    }
+    let cause = cause(&one.message(one.end()), &other.message(other.end()));
+    Some(cause.unwrap_or_else(|| "the message is the same, its events differ".to_owned()))
 }
 
 fn same_row(first: &Recording, second: &Recording, row: usize) -> bool {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use backchat_core::diagnostic::escape;
 use backchat_core::json::{Object, Value};
+use backchat_core::text::{LONGEST_MARKER, markers};
 use backchat_parser::template::{Delimiter, Field, Template};
 
 /// A marker in an answer's content that is read as text: it looks like one of the template, or like a special token that
@@ -194,9 +195,6 @@ pub(super) struct Markers<'t> {
     others: HashSet<&'t str>,
 }
 
-/// The longest marker, in bytes.
-const LONGEST_MARKER: usize = 64;
-
 /// The most markers of a text that are examined.
 const MOST_MARKERS: usize = 10_000;
 
@@ -240,24 +238,6 @@ pub(super) fn is_close(one: &str, other: &str) -> bool {
     one.starts_with('<') == other.starts_with('<')
         && first.abs_diff(second) <= most
         && strsim::damerau_levenshtein(one, other) <= most
-}
-
-/// What looks like a marker in a text: `<word>`, `</word>`, `<|word|>`, `[WORD]`.
-pub fn markers(text: &str) -> impl Iterator<Item = &str> {
-    let starts = text.match_indices(['<', '[']);
-    starts.filter_map(move |(at, open)| {
-        let rest = text.get(at..)?;
-        let close = if open == "<" { '>' } else { ']' };
-        let end = rest
-            .char_indices()
-            .skip(1)
-            .take_while(|(at, _)| *at < LONGEST_MARKER)
-            .find(|(_, c)| *c == close || c.is_whitespace() || matches!(c, '<' | '[' | '"' | '\'' | ','))?;
-        let marker = rest.get(..=end.0).filter(|_| end.1 == close)?;
-        let has_word = marker.chars().filter(|c| c.is_alphabetic()).count() > 1;
-        let is_loud = open == "<" || !marker.chars().any(char::is_lowercase);
-        (has_word && is_loud).then_some(marker)
-    })
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use super::playground::Playground;
 use super::repairs;
 use super::sides;
 use crate::check::{self, Entry, Loaded, Meaning, Report, Status, TemplateRepair};
-use crate::differences::{self, differences, groups};
 use backchat_core::diagnostic::{Diagnostic, Place, counted, shortened};
 use backchat_core::json::{Object, Value};
+use backchat_diff::messages::{self, differences, groups};
 use backchat_parser::parser::Mode;
 
 /// The longest output that a case shows, in characters.
@@ -26,7 +26,7 @@ const MOST: usize = 50;
 const MOST_IN_ALL: usize = 200;
 
 /// Cases with the same result for the same reason.
-type Group<'r> = differences::Group<'r, Status, Report<'r>>;
+type Group<'r> = messages::Group<'r, Status, Report<'r>>;
 
 /// The page of a check of some files. With a playground, each case that is shown in full links to it.
 pub fn check(

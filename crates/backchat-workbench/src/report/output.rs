@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::page::Mood;
-use crate::differences::{cause, cause_of_sides, shape};
-use crate::replay::{Side, first_difference, gives};
+use crate::replay::{Side, cause_of_sides, first_difference, gives};
 use backchat_core::json::Object;
+use backchat_diff::messages::{cause, shape};
 use backchat_parser::content::coerce::Tools;
 
 /// An output, read once, or twice to be compared.

@@ -8,10 +8,10 @@ use super::output::Output;
 use super::page::{FOLDED, Head, Mood, Section, page};
 use super::playground::Playground;
 use super::stepper::stepper;
-use crate::differences::{self, Difference, differences, groups};
 use crate::replay::{Side, recovery_in_words};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::Value;
+use backchat_diff::messages::{self, Difference, differences, groups};
 
 /// How many outputs a page steps through, those with problems first.
 const OUTPUTS: usize = 40;
@@ -77,7 +77,7 @@ fn found_cut(output: &Output) -> Option<cut::Found> {
 }
 
 /// Outputs with one result for one cause.
-type Group<'o> = differences::Group<'o, Mood, Output>;
+type Group<'o> = messages::Group<'o, Mood, Output>;
 
 /// As many outputs as a page steps through: the smallest of each group, then the next of each, the worst first.
 fn smallest_of_each<'o>(groups: &[Group<'o>]) -> Vec<(usize, &'o Output)> {

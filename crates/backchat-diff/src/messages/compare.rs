@@ -1,7 +1,7 @@
 //! The differences between two values, path by path.
 
 use backchat_core::diagnostic::shortened;
-use backchat_core::json::{Number, Path, Value};
+use backchat_core::json::{Number, Object, Path, Value};
 use backchat_core::text::common_start;
 
 /// How much of a value a difference shows, in characters.
@@ -30,6 +30,18 @@ pub fn differences(expected: &Value, found: &Value) -> Vec<Difference> {
     let mut out = Vec::new();
     compare(Some(expected), Some(found), &Path::root(), &mut out);
     out
+}
+
+/// The keys under which two messages differ, sorted.
+pub fn differing_keys(expected: &Object, found: &Object) -> Vec<String> {
+    let differs = |key: &&str| match (expected.get(key), found.get(key)) {
+        (Some(one), Some(other)) => !differences(one, other).is_empty(),
+        _ => true,
+    };
+    let mut keys: Vec<String> = expected.keys().chain(found.keys()).filter(differs).map(str::to_owned).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 fn compare(expected: Option<&Value>, found: Option<&Value>, path: &Path, out: &mut Vec<Difference>) {
@@ -104,6 +116,15 @@ mod tests {
             let all: Vec<_> = differences(&expected, &found).iter().map(Difference::to_string).collect();
             assert_eq!(all.join("; "), said, "{expected} {found}");
         }
+    }
+
+    #[test]
+    fn keys_under_which_messages_differ_are_sorted() {
+        let message = |text: &str| json::read(text).unwrap().as_object().cloned().unwrap();
+        let one = message(r#"{"b": "x", "a": [1], "same": {"n": 1.0}, "gone": null}"#);
+        let other = message(r#"{"a": [2], "b": "y", "same": {"n": 1.00}, "new": 1}"#);
+        assert_eq!(differing_keys(&one, &other), ["a", "b", "gone", "new"]);
+        assert!(differing_keys(&one, &one).is_empty());
     }
 
     #[test]

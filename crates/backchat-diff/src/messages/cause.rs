@@ -1,8 +1,8 @@
 //! The cause of a difference between two messages: the one change that explains the others, in words without anything
 //! that varies from message to message.
 
-use crate::replay::{Outcome, Recording, Side, first_difference, markers};
 use backchat_core::json::{Object, Value};
+use backchat_core::text::markers;
 
 /// Why a message is not the expected one; `None` if it is.
 ///
@@ -11,7 +11,7 @@ use backchat_core::json::{Object, Value};
 ///
 /// ```
 /// # mod backchat { pub use backchat_core::json; }
-/// # use backchat_workbench::differences::cause;
+/// # use backchat_diff::messages::cause;
 /// use backchat::json;
 ///
 /// let message = |text| json::read(text).ok().and_then(|message| message.as_object().cloned()).unwrap_or_default();
@@ -21,20 +21,6 @@ use backchat_core::json::{Object, Value};
 /// ```
 pub fn cause(expected: &Object, found: &Object) -> Option<String> {
     of_objects("", expected, found).map(|change| change.words)
-}
-
-/// Why the second of two sides reads an output differently; `None` if it does not.
-pub fn cause_of_sides(first: &Side, second: &Side) -> Option<String> {
-    let [one, other] = [first, second].map(|side| &side.recording);
-    first_difference(one, other)?;
-    let is_finished = |recording: &Recording| matches!(recording.outcome(), Outcome::Finished { .. });
-    match (is_finished(one), is_finished(other)) {
-        (true, false) => return Some("there is no message".to_owned()),
-        (false, true) => return Some("there is a message".to_owned()),
-        _ => {}
-    }
-    let cause = cause(&one.message(one.end()), &other.message(other.end()));
-    Some(cause.unwrap_or_else(|| "the message is the same, its events differ".to_owned()))
 }
 
 /// One change between two messages.
