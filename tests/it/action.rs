@@ -69,6 +69,17 @@ fn output(runner: &Runner, key: &str) -> String {
     written.lines().find_map(|line| line.strip_prefix(&format!("{key}="))).unwrap().to_owned()
 }
 
+/// A runner refuses an action with a key twice.
+#[test]
+fn each_input_is_declared_once() {
+    let action = fs::read_to_string(Path::new(ROOT).join("action.yml")).unwrap();
+    let (_, rest) = action.split_once("inputs:\n").unwrap();
+    let (inputs, _) = rest.split_once("outputs:\n").unwrap();
+    let names = || inputs.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let once: std::collections::HashSet<&str> = names().collect();
+    assert_eq!(names().count(), once.len(), "{inputs}");
+}
+
 #[test]
 fn the_action_builds_its_own_sources_without_git() {
     let (runner, action) = (Runner::new(), tempfile::tempdir().unwrap());
