@@ -2,7 +2,7 @@
 
 use super::proof::{Conversation, Hunt, Hunted, Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
-use super::{Options, Status, compiled, no_content, with_proof};
+use super::{Derivation, Options, Status, compiled, derive_with, no_content, with_proof};
 use backchat_chat::{ended, examine};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
@@ -83,6 +83,22 @@ fn prove_and<T>(
     }
 }
 
+/// Derives a draft, and proves another response template with the renders of that derivation, unless it is that draft.
+pub fn derive_and_prove(source: &str, template: &Template, options: &Options) -> (Derivation, Option<Status>) {
+    let other = template.to_value();
+    examine(options.budget, || {
+        let (derivation, held) = derive_with(source, options, |chosen, job| {
+            let is_other = chosen.attempt.draft != other;
+            is_other.then(|| hold_against(&job.proof, template, job.options).status)
+        });
+        let status = held.map(|held| match held {
+            Some(_) if derivation.missing.is_some() => Status::Partial,
+            held => held.unwrap_or(derivation.status),
+        });
+        (derivation.noting_the_end(ended()), status)
+    })
+}
+
 /// How many conversations of a hunt may take the work of one proof.
 const HUNTED_PER_PROOF: f64 = 200.0;
 
@@ -111,7 +127,7 @@ pub fn hunt(
 
 fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Proven {
     let mut verdict = proof.with_branches(template, proof.judge(template));
-    if verdict.holds() {
+    if verdict.holds() && !options.leaves_policies {
         verdict.policies = proof.policies(template, options.thorough);
         verdict.ended = ended();
     }
@@ -185,6 +201,17 @@ mod tests {
         let (status, ids) = proven(CHAT, ANSWER, &plain.samples(vec![sample]));
         assert_eq!(status, Status::Partial);
         assert!(ids.contains(&"derive-sample"));
+    }
+
+    #[test]
+    fn a_derivation_that_proves_another_template_comes_to_what_both_come_to() {
+        let options = Options::default();
+        for answer in [ANSWER, &ANSWER.replace("<end>", "<stop>")] {
+            let (derivation, status) = derive_and_prove(CHAT, &template(answer), &options);
+            assert_eq!(derivation.response_template, crate::derive::derive(CHAT, &options).response_template);
+            assert_eq!(status, Some(prove(CHAT, &template(answer), &options).status), "{answer}");
+        }
+        assert_eq!(derive_and_prove("{% if", &template(ANSWER), &options).1, None);
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Expander<'_> {
         }
         match node {
             Node::Empty | Node::Keep | Node::Assert(_) => drafts,
-            Node::Char(c) => append(drafts, &[c.to_string()]),
+            Node::Char(c) => with_char(drafts, *c),
             Node::Folded(c) => append(drafts, &[c.to_string(), c.to_uppercase().to_string()]),
             Node::Call(_) if self.depth == DEEPEST => Vec::new(),
             Node::Call(group) => {
@@ -123,6 +123,13 @@ impl Expander<'_> {
         }
         thin(all)
     }
+}
+
+/// Drafts with a character at their end: those that differed still do.
+fn with_char(mut drafts: Vec<Draft>, c: char) -> Vec<Draft> {
+    drafts.iter_mut().for_each(|draft| draft.text.push(c));
+    drafts.retain(|draft| draft.text.len() <= LONGEST);
+    drafts
 }
 
 /// Drafts with each of these texts at their end.

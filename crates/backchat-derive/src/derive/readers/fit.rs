@@ -48,16 +48,17 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
             continue;
         }
         let closes = matches!(path.split_last(), Some((_, Step::Key(key))) if key == "close_pattern");
-        let mut rewrites = rewritten(&source, closes, limits);
-        rewrites.retain(|rewrite| refusing(&rewrite.pattern) < refused);
+        let rewrites = rewritten(&source, closes, limits).into_iter();
+        let mut rewrites: Vec<(usize, Rewrite)> =
+            rewrites.map(|rewrite| (refusing(&rewrite.pattern), rewrite)).filter(|(count, _)| *count < refused).collect();
         // Of those that fewest readers refuse, the closest is first.
-        rewrites.sort_by_key(|rewrite| refusing(&rewrite.pattern));
+        rewrites.sort_by_key(|(count, _)| *count);
         if rewrites.is_empty() {
             continue;
         }
         let path = &path;
         let more = ways.iter().flat_map(|(cost, way)| {
-            rewrites.iter().enumerate().map(move |(at, rewrite)| (cost + at, with(way, path, rewrite)))
+            rewrites.iter().enumerate().map(move |(at, (_, rewrite))| (cost + at, with(way, path, rewrite)))
         });
         ways = more.collect();
         ways.sort_by_key(|(cost, _)| *cost);
