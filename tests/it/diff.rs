@@ -62,6 +62,41 @@ fn each_edit_has_the_kind_of_conversation_that_it_concerns() {
 }
 
 #[test]
+fn what_no_branch_asks_about_is_found_by_what_the_edit_mentions() {
+    let trimmed = PLAIN.replace("{{ m.content }}", "{{ m.content | trim }}");
+    for (from, to) in [
+        // The argument of a filter and of a method, a key that is printed, the end of a slice.
+        ("m.content | trim", "m.content | trim | replace('<|', '< |')"),
+        ("m.content | trim", "m.content.removeprefix('!') | trim"),
+        ("{{ m.content | trim }}", "{{ m.content | trim }}{{ m.flavor }}"),
+        ("m.content | trim", "(m.content | trim)[:100]"),
+        // A role in a list, and the place of a message.
+        ("<{{ m.role }}>", "<{{ 'tool' if m.role in ['tool', 'function'] else m.role }}>"),
+        ("<{{ m.role }}>", "<{{ m.role }}>{% if m.role == 'tool' and loop.first %}F{% endif %}"),
+    ] {
+        let diff = compared(&trimmed, &trimmed.replacen(from, to, 1));
+        assert_eq!(diff.verdict, Verdict::Differs, "{to}");
+        assert!(!diff.headline().contains("every conversation"), "{}", diff.text());
+    }
+}
+
+#[test]
+fn a_date_that_is_printed_in_another_way_is_one_change() {
+    let dated = |format: &str| format!("{{{{ strftime_now('{format}') }}}}{PLAIN}");
+    let diff = compared(&dated("%d %B %Y"), &dated("%d %b %Y"));
+    let clocks = diff.changes.iter().filter(|change| change.cases[0].dims == ["clock"]);
+    assert!(clocks.count() <= 1, "{}", diff.text());
+}
+
+#[test]
+fn a_search_that_ends_early_says_so_and_nothing_of_drafts() {
+    let new = PLAIN.replace("<assistant>", "<bot>");
+    let diff = chat_templates(&chat(PLAIN), &chat(&new), &Options::default().seconds(0.02)).unwrap();
+    assert!(diff.text().contains("\nended      early: "), "{}", diff.text());
+    assert!(diff.drafts.is_none());
+}
+
+#[test]
 fn one_program_is_proved_and_another_that_behaves_alike_is_tested() {
     for (other, proved) in [
         (PLAIN.replace("m.", "m ['").replace("m ['role", "m['role']").replace("m ['content", "m['content']"), true),
@@ -305,6 +340,69 @@ fn rows_and_the_schema_have_the_same_form() {
     let required = schema["$defs"]["chat_templates"]["required"].as_list().unwrap().to_vec();
     for key in required {
         assert!(rows[0].get(key.as_str().unwrap()).is_some(), "{key}");
+    }
+}
+
+/// The bytes of a GGUF file with a chat template and the end of a turn.
+fn gguf(template: &str, eos: &str) -> Vec<u8> {
+    let text = |text: &str| [(text.len() as u64).to_le_bytes().as_slice(), text.as_bytes()].concat();
+    let entry = |key: &str, kind: u32, value: Vec<u8>| [text(key), kind.to_le_bytes().to_vec(), value].concat();
+    let tokens = [8_u32.to_le_bytes().to_vec(), 1_u64.to_le_bytes().to_vec(), text(eos)].concat();
+    let entries = [
+        entry("tokenizer.ggml.tokens", 9, tokens),
+        entry("tokenizer.ggml.eos_token_id", 4, 0_u32.to_le_bytes().to_vec()),
+        entry("tokenizer.chat_template", 8, text(template)),
+    ];
+    let head = [b"GGUF".to_vec(), 3_u32.to_le_bytes().to_vec(), 0_u64.to_le_bytes().to_vec()];
+    [head.concat(), (entries.len() as u64).to_le_bytes().to_vec(), entries.concat()].concat()
+}
+
+#[test]
+fn a_converted_model_is_compared_with_its_source_each_with_its_own_tokens() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    let template = PLAIN.replace("<end>", "{{ eos_token }}");
+    fs::create_dir(folder.path().join("source")).unwrap();
+    write("source/tokenizer_config.json", br#"{"eos_token": "</s>"}"#);
+    write("source/chat_template.jinja", template.as_bytes());
+    write("same.gguf", &gguf(&template, "</s>"));
+    write("token.gguf", &gguf(&template, "<end>"));
+    write("other.gguf", &gguf(&template.replace("<assistant>", "<bot>"), "</s>"));
+    let said = |model: &str| {
+        let output = backchat(&["diff", "source", model], folder.path());
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let same = "same, proved: the two differ in names, comments and white space only\n".to_owned();
+    assert_eq!(said("same.gguf"), (Some(0), same));
+    let (code, text) = said("token.gguf");
+    assert!(code == Some(1) && text.contains("\ntokens     eos_token: \"</s>\" → \"<end>\"\n"), "{text}");
+    // A difference that only the tokens make is said once.
+    assert!(text.starts_with("differs in 1 way: "), "{text}");
+    let (code, text) = said("other.gguf");
+    assert!(code == Some(1) && text.contains("`<assistant>` → `<bot>`"), "{text}");
+}
+
+#[test]
+fn every_form_has_the_same_bytes_twice_and_fits_a_screen() {
+    let folder = Path::new(ROOT).join("chat_templates");
+    let folder = folder.to_str().unwrap();
+    for (one, other) in [("deepseek_v3", "deepseek_v3_1"), ("apriel_1_5", "apriel_1_6"), ("command_r7b", "devstral")] {
+        let sides = [one, other].map(|name| format!("{folder}/{name}.jinja"));
+        let page = tempfile::tempdir().unwrap();
+        let run = |rest: &[&str]| {
+            let arguments = [&["diff", sides[0].as_str(), sides[1].as_str()][..], rest].concat();
+            String::from_utf8(backchat(&arguments, page.path()).stdout).unwrap()
+        };
+        for form in ["text", "json", "markdown"] {
+            let made = [(), ()].map(|()| {
+                let said = run(&["--format", form, "--report", "page.html"]);
+                (said, fs::read_to_string(page.path().join("page.html")).unwrap())
+            });
+            assert_eq!(made[0], made[1], "{one} and {other} as {form}");
+        }
+        let text = run(&[]);
+        assert!(text.lines().count() <= 30, "{text}");
+        assert!(text.lines().all(|line| unicode_width(line) <= 80), "{text}");
     }
 }
 

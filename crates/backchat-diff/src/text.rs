@@ -4,6 +4,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::kinds::{Conversation, Dim};
+use crate::pieces::tokens;
 use crate::response::{ParseChange, Parsed, ResponseDiff};
 use crate::search::Coverage;
 use crate::side::Outcome;
@@ -15,7 +16,10 @@ use backchat_core::python::text::is_word;
 /// Columns of a line.
 const COLUMNS: usize = 80;
 
-/// How many changes are listed, and how many lines they may take together.
+/// Lines of a screen.
+const SCREEN: usize = 30;
+
+/// How many changes are listed; those of response templates may take so many lines together.
 const MOST_CHANGES: usize = 12;
 const LINES: usize = 15;
 
@@ -60,6 +64,8 @@ fn plain(text: &str) -> String {
     while let Some(at) = rest.find("zq") {
         let (before, from) = (rest.get(..at).unwrap_or_default(), rest.get(at..).unwrap_or_default());
         let end = from.find(|c| !is_word(c)).unwrap_or(from.len());
+        // Two made words may be printed without anything between them.
+        let end = from.get(2..end).and_then(|inside| inside.find("zq")).map_or(end, |next| next + 2);
         let (word, after) = from.split_at(end);
         out.push_str(before);
         match WORDS.iter().find(|(known, _)| *known == word) {
@@ -110,6 +116,9 @@ pub(crate) fn conversation_line(conversation: &Conversation) -> String {
     if let Some(tools) = conversation.context.get("tools").and_then(Value::as_list) {
         line += &format!(", {}", counted(tools.len(), "tool"));
     }
+    if let Some(documents) = conversation.context.get("documents").and_then(Value::as_list) {
+        line += &format!(", {}", counted(documents.len(), "document"));
+    }
     if conversation.context.get("add_generation_prompt").is_some_and(Value::is_truthy) {
         line += ", prompt";
     }
@@ -118,19 +127,22 @@ pub(crate) fn conversation_line(conversation: &Conversation) -> String {
     }
     let known = ["messages", "tools", "add_generation_prompt", "documents"];
     for (name, value) in conversation.context.iter().filter(|(name, _)| !known.contains(name)) {
-        line += &format!(", {name}={value}");
+        line += &format!(", {name}={}", plain(&value.to_string()));
     }
     visible(&line)
 }
 
 fn quoted(text: &str) -> String {
-    let text = plain(text);
-    let count = text.chars().count();
-    match count > 40 {
-        true => format!("\"{}…\" ({count} characters)", text.chars().take(12).collect::<String>()),
-        false => format!("\"{text}\""),
+    let shown = plain(text);
+    match shown.chars().count() > 40 {
+        true => format!("\"{}…\" ({} characters)", shown.chars().take(12).collect::<String>(), text.chars().count()),
+        false => format!("\"{shown}\""),
     }
 }
+
+/// Keys of messages that have a form of their own, and the ids that connect calls with results.
+const SHOWN_KEYS: [&str; 7] =
+    ["role", "content", "reasoning_content", "thinking", "reasoning", "tool_calls", "tool_call_id"];
 
 fn message(message: &Object) -> String {
     let mut shown = message.get("role").and_then(Value::as_str).unwrap_or("?").to_owned();
@@ -168,7 +180,22 @@ fn message(message: &Object) -> String {
         };
         shown += &format!(" {name}({arguments})");
     }
+    for (key, value) in message.iter().filter(|(key, _)| !SHOWN_KEYS.contains(key)) {
+        shown += &format!(" ({key}={})", plain(&value.to_string()));
+    }
     shown
+}
+
+/// The beginning of a text that has at most so many characters and ends with a whole word or mark.
+fn whole_words(text: &str, most: usize) -> &str {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text };
+    let kept = text.get(..end).unwrap_or_default();
+    let ends = tokens(text).into_iter().scan(0, |at, token| {
+        *at += token.len();
+        Some(*at)
+    });
+    let last = ends.take_while(|at| *at <= end).last().unwrap_or(0);
+    if last == 0 { kept } else { text.get(..last).unwrap_or_default() }
 }
 
 /// One side of a hunk, with what is around it, and the line that prints it.
@@ -179,14 +206,16 @@ fn side_line(sign: char, text: &str, range: &std::ops::Range<usize>, line: Optio
     let from = before.rfind('<').unwrap_or(0);
     let is_whole = before.len() == range.start && from == 0;
     let before = before.get(from..).unwrap_or_default();
-    let after: String = text.get(range.end..).unwrap_or_default().chars().take(AROUND).collect();
+    let rest = text.get(range.end..).unwrap_or_default();
+    let after = whole_words(rest, AROUND);
+    let end = if after.len() < rest.len() { "…" } else { "" };
     let own = text.get(range.clone()).unwrap_or_default();
     let own = match !own.is_empty() && own.chars().all(|c| c == ' ') {
         true => "␣".repeat(own.len()),
         false => own.to_owned(),
     };
     let start = if is_whole { "" } else { "…" };
-    let shown = visible(&plain(&format!("{start}{before}{own}{after}")));
+    let shown = visible(&plain(&format!("{start}{before}{own}{after}{end}")));
     let note = line.map(|(side, line)| format!("{side} line {line}")).unwrap_or_default();
     let room = COLUMNS - 7 - note.len() - 2;
     let shown = fitted(&shown, room);
@@ -206,10 +235,24 @@ fn hunk_lines(change: &Change, hunk: &LineHunk) -> Vec<String> {
     ]
 }
 
+/// A title in at most two lines.
+fn titled(title: &str) -> Vec<String> {
+    if title.width() <= COLUMNS {
+        return vec![title.to_owned()];
+    }
+    let fits = |end: &usize| title.get(..*end).is_some_and(|start| start.width() <= COLUMNS);
+    let end = title.match_indices(' ').map(|(at, _)| at).filter(|at| *at > 3).take_while(fits).last();
+    match end.and_then(|end| Some((title.get(..end)?, title.get(end + 1..)?))) {
+        Some((first, rest)) => vec![first.to_owned(), fitted(&format!("   {rest}"), COLUMNS)],
+        None => vec![fitted(title, COLUMNS)],
+    }
+}
+
 /// The lines of a change: its title, the conversation, and what differs.
 fn change_lines(number: usize, change: &Change, is_whole: bool) -> Vec<String> {
-    let mut lines = vec![fitted(&format!("{number:<2} {}", visible(&change.summary)), COLUMNS)];
-    let Some(case) = change.cases.first().filter(|_| is_whole) else { return lines };
+    let title = format!("{number:<2} {}", visible(&change.summary));
+    let Some(case) = change.cases.first().filter(|_| is_whole) else { return vec![fitted(&title, COLUMNS)] };
+    let mut lines = titled(&title);
     lines.push(fitted(&format!("     {}", conversation_line(&case.conversation)), COLUMNS));
     match (change.what, change.hunks.first()) {
         (What::Text, Some(hunk)) => lines.extend(hunk_lines(change, hunk)),
@@ -307,23 +350,30 @@ impl ChatDiff {
 
     /// The comparison for a terminal of 80 columns, with escapes for everything that could affect it.
     pub fn text(&self) -> String {
+        let notes = self.notes();
         let mut lines = wrapped(&self.headline());
         if !self.changes.is_empty() {
             lines.push(String::new());
         }
-        let listed = self.changes.len().min(MOST_CHANGES);
-        // A whole change takes four lines, any other one.
-        let whole = LINES.saturating_sub(listed) / 3;
+        let between = usize::from(!notes.is_empty());
+        let mut room = SCREEN.saturating_sub(lines.len() + between + notes.len());
+        let mut listed = self.changes.len().min(MOST_CHANGES);
+        if self.changes.len() > listed.min(room) {
+            listed = listed.min(room.saturating_sub(1));
+            room = room.saturating_sub(1);
+        }
         for (at, change) in self.changes.iter().take(listed).enumerate() {
-            lines.extend(change_lines(at + 1, change, at < whole));
+            // Those after it take a line each.
+            let least = listed - at - 1;
+            let whole = change_lines(at + 1, change, true);
+            let shown = if whole.len() + least <= room { whole } else { change_lines(at + 1, change, false) };
+            room = room.saturating_sub(shown.len());
+            lines.extend(shown);
         }
         if self.changes.len() > listed {
             lines.push(format!("   and {} more: `--explain` lists all", self.changes.len() - listed));
         }
-        let notes = self.notes();
-        if !notes.is_empty() {
-            lines.push(String::new());
-        }
+        lines.extend(std::iter::repeat_n(String::new(), between));
         lines.extend(notes);
         lines.join("\n") + "\n"
     }
@@ -368,7 +418,9 @@ impl ChatDiff {
             let text = format!("a prompt whose history has an answer shares {shared} bytes with one cached before");
             lines.extend(labelled("cache", &text));
         }
-        if !self.is_proved && self.verdict != Verdict::Same {
+        if !self.is_proved
+            && (self.verdict != Verdict::Same || self.coverage.iter().any(|side| !side.not_taken.is_empty()))
+        {
             lines.extend(labelled("covered", &self.covered()));
         }
         if let Some(why) = self.ended {
@@ -399,14 +451,15 @@ impl ChatDiff {
         for hunk in change.hunks.iter().skip(1) {
             out += &(hunk_lines(change, hunk).join("\n") + "\n");
         }
+        out += &self.code(change);
         for case in &change.cases {
-            out += &format!(
-                "\n{}\n",
-                if case.dims.is_empty() { "always".to_owned() } else { visible(&case.dims.join(", ")) }
-            );
+            let always = if case.is_special { "certain texts or values" } else { "always" };
+            let dims = if case.dims.is_empty() { always.to_owned() } else { visible(&case.dims.join(", ")) };
+            out += &format!("\n{dims}\n");
             out += &format!("  {}\n", conversation_line(&case.conversation));
         }
         let case = change.cases.first()?;
+        out += &format!("\ncontext {}\n", escape(&Value::Object(case.conversation.context.clone()).to_string()));
         for (name, outcome) in ["old", "new"].into_iter().zip(&case.outcomes) {
             let text = match outcome {
                 Outcome::Text { text, .. } => backchat_core::diagnostic::escape_lines(&plain(text)).into_owned(),
@@ -415,6 +468,22 @@ impl ChatDiff {
             out += &format!("\n--- {name}\n{text}\n");
         }
         Some(out)
+    }
+
+    /// The lines of the templates that print what differs, with their code.
+    fn code(&self, change: &Change) -> String {
+        let mut out = String::new();
+        for (at, (side, source)) in ["old", "new"].into_iter().zip(&self.sources).enumerate() {
+            let of_hunk = |hunk: &LineHunk| if at == 0 { hunk.old_lines.clone() } else { hunk.new_lines.clone() };
+            let mut numbers: Vec<usize> = change.hunks.iter().flat_map(of_hunk).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            for number in numbers {
+                let code = source.lines().nth(number - 1).unwrap_or_default().trim();
+                out += &format!("\n{side} line {number}: {}", fitted(&visible(code), 160));
+            }
+        }
+        if out.is_empty() { out } else { out + "\n" }
     }
 
     /// The comparison as Markdown, for a comment on a pull request: the verdict, a table of changes, and each case.

@@ -19,7 +19,7 @@ pub(crate) const NEW_REFUSES: (&str, &str) = ("(renders)", "(refused)");
 pub(crate) const MASK: (&str, &str) = ("(mask)", "(mask)");
 
 /// After so many steps of the evaluator, only the kinds that matter most are rendered.
-const MOST_STEPS: u64 = 24_000_000;
+const MOST_STEPS: u64 = 10_000_000;
 const LEAST_KINDS: usize = 3_000;
 
 /// What is known of a kind: the pieces that its conversation differs in.

@@ -5,6 +5,8 @@ use super::edits::{
     with_renamed, with_value, with_variable,
 };
 use super::taken::Goal;
+use std::ops::Range;
+
 use crate::kinds::{Conversation, object};
 use backchat_chat::{Node, NodeKind, Relation, nodes};
 use backchat_core::json::Value;
@@ -14,10 +16,10 @@ use backchat_core::push_new;
 const MOST_ITEMS: usize = 70;
 const LONGEST: usize = 20_000;
 
-/// Collects conversations, each once.
-struct Made<'b> {
+/// Collects conversations that are made from one.
+pub(super) struct Made<'b> {
     base: &'b Conversation,
-    found: Vec<Conversation>,
+    pub(super) found: Vec<Conversation>,
     most: usize,
 }
 
@@ -34,6 +36,15 @@ impl Source {
 
     pub(super) fn len(&self) -> usize {
         self.text.len()
+    }
+
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// What is written at a place of it.
+    pub(super) fn written(&self, span: &Range<usize>) -> &str {
+        self.text.get(span.clone()).unwrap_or_default()
     }
 
     /// What the template sets a name to.
@@ -69,14 +80,15 @@ pub(super) fn candidates(
     clock: &str,
     most: usize,
 ) -> Vec<Conversation> {
-    let condition = source.text.get(goal.span.clone()).unwrap_or_default();
-    let mut made = Made { base, found: Vec::new(), most };
+    let condition = source.written(&goal.span);
+    let mut made = Made::new(base, most);
     let mentioned = Mentioned::of(condition, source);
     made.by_clock(&mentioned, clock);
     made.by_operands(goal);
     made.by_variables(goal, &mentioned, source);
     made.by_numbers(goal, &mentioned);
     made.by_constants(goal, &mentioned);
+    made.by_order(&mentioned);
     made.by_keys(goal, &mentioned);
 
     if goal.several || goal.relation == Relation::Items {
@@ -139,8 +151,12 @@ impl Mentioned {
     }
 }
 
-impl Made<'_> {
-    fn push(&mut self, made: Option<Conversation>) {
+impl<'b> Made<'b> {
+    pub(super) fn new(base: &'b Conversation, most: usize) -> Self {
+        Self { base, found: Vec::new(), most }
+    }
+
+    pub(super) fn push(&mut self, made: Option<Conversation>) {
         if let Some(made) = made
             && self.found.len() < self.most
         {
@@ -340,8 +356,20 @@ impl Made<'_> {
         }
     }
 
+    /// Lets each message be the first one, and the last one.
+    fn by_order(&mut self, mentioned: &Mentioned) {
+        if !["loop", "messages"].iter().any(|name| mentioned.names.iter().any(|own| own == name)) {
+            return;
+        }
+        let count = self.base.messages().len();
+        for at in 1..count {
+            self.push(edits::with_range(self.base, at..count));
+            self.push(edits::with_range(self.base, 0..at));
+        }
+    }
+
     /// So many messages, items, entries and characters, one at a time.
-    fn sizes(&mut self, count: usize) {
+    pub(super) fn sizes(&mut self, count: usize) {
         if (1..=MOST_ITEMS).contains(&count) {
             self.push(with_messages(self.base, count));
         }

@@ -1,5 +1,7 @@
 //! Changes to a conversation: another text, key, number of items, variable or clock.
 
+use std::ops::Range;
+
 use crate::kinds::{Conversation, object};
 use backchat_core::json::{Object, Value};
 
@@ -140,6 +142,15 @@ pub(super) fn with_messages(base: &Conversation, count: usize) -> Option<Convers
             messages.push(object([("role", role.into()), ("content", format!("{word}{next}").into())]));
             next += 1;
         }
+        Some(())
+    })
+}
+
+/// With some of its messages only.
+pub(super) fn with_range(base: &Conversation, range: Range<usize>) -> Option<Conversation> {
+    edited(base, |context| {
+        let Value::List(messages) = at_mut(context, &[Step::Key("messages".to_owned())])? else { return None };
+        *messages = messages.get(range)?.to_vec();
         Some(())
     })
 }

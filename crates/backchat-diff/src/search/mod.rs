@@ -1,6 +1,7 @@
 //! Conversations for branches that no conversation took: values are put into those that came near, until every branch of
 //! both templates was taken on both sides or the bound is met.
 
+mod by_edit;
 mod candidates;
 mod edits;
 mod shrink;
@@ -13,6 +14,7 @@ use crate::compare::{Comparison, Minimal};
 use crate::kinds::{Conversation, Kind, conversation, is_well_formed, kind_of, near_kinds};
 use crate::pieces::tokens;
 use crate::side::{Outcome, Ready};
+use backchat_core::json::Value;
 use backchat_probe::diff::{DiffTag, operations};
 use candidates::Source;
 use taken::{Goal, Taken};
@@ -31,8 +33,14 @@ const ROUNDS: usize = 4;
 /// How many conversations are tried for one goal of the edit, and for one of the others.
 const MOST_PER_GOAL: [usize; 2] = [60, 12];
 
+/// How many are tried for what the edit mentions.
+const MOST_OF_EDIT: usize = 240;
+
 /// How many conversations that came near are changed for one goal.
 const MOST_WITNESSES: usize = 3;
+
+/// What the conversations for a goal cost that are made and not rendered, in steps of the evaluator.
+const STEPS_PER_GOAL: usize = 2_000;
 
 /// A conversation that differs, with pieces that no kind explains.
 #[derive(Clone, Debug)]
@@ -86,7 +94,40 @@ impl Search {
                 break;
             }
         }
+        if !is_proved {
+            self.try_edit(comparison, minimal);
+        }
         std::mem::take(&mut self.found)
+    }
+
+    /// Tries conversations that hold what the edit mentions: no branch asks for the argument of a filter.
+    fn try_edit(&mut self, comparison: &mut Comparison<'_>, minimal: &[Minimal]) {
+        let edit = by_edit::Edit::new(&self.sources, &self.edited);
+        let mut left = if self.is_rewritten() { 0 } else { MOST_OF_EDIT };
+        // One conversation for each text, key and number is enough: others only show it elsewhere.
+        let known: Vec<Value> = self.found.iter().map(|found| found.conversation.context.clone().into()).collect();
+        let is_known = |text: &&String| known.iter().any(|context| context.to_string().contains(text.as_str()));
+        let mut shown: HashSet<usize> =
+            edit.words().enumerate().filter(|(_, text)| is_known(text)).map(|(place, _)| place).collect();
+        for kind in by_edit::bases() {
+            let base = conversation(kind, &comparison.universe);
+            let is_refused = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
+            if comparison.outcomes(&base).is_none_or(|outcomes| outcomes.iter().all(is_refused)) {
+                continue;
+            }
+            for (place, made) in edit.candidates(&base, left).into_iter().enumerate() {
+                for made in made {
+                    if left == 0 || shown.contains(&place) {
+                        break;
+                    }
+                    let before = self.found.len();
+                    left -= usize::from(self.attempt(comparison, minimal, made));
+                    if self.found.len() > before {
+                        shown.insert(place);
+                    }
+                }
+            }
+        }
     }
 
     /// Whether the edit touches most of a template: then kinds show what differs, and goals are everywhere.
@@ -111,6 +152,10 @@ impl Search {
                 for witness in goal.witnesses.iter().take(MOST_WITNESSES) {
                     let Some(base) = self.conversations.get(*witness).cloned() else { continue };
                     let Some(source) = self.sources.get(side) else { continue };
+                    // What is made for goals without end is work, too.
+                    if limit(tries) == 0 || !backchat_chat::charge(STEPS_PER_GOAL) {
+                        return;
+                    }
                     let most = 2 * limit(&MOST_PER_GOAL);
                     for made in candidates::candidates(&goal, source, &base, &comparison.universe.clock, most) {
                         let is_met = self.sides.get(side).is_some_and(|taken| taken.has(&goal));
@@ -132,7 +177,7 @@ impl Search {
     /// Renders a conversation unless it was; keeps it if it took a new branch or shows a new difference. Returns whether it
     /// was rendered.
     fn attempt(&mut self, comparison: &mut Comparison<'_>, minimal: &[Minimal], made: Conversation) -> bool {
-        let key = format!("{:?} {}", made.now, backchat_core::json::Value::Object(made.context.clone()));
+        let key = format!("{:?} {}", made.now, Value::Object(made.context.clone()));
         if !is_well_formed(&made) || backchat_chat::ended().is_some() || !self.tried.insert(key) {
             return false;
         }
@@ -166,6 +211,10 @@ impl Search {
         let by_kind = minimal.iter().filter(|known| known.kind.is_within(kind)).flat_map(|known| &known.pieces);
         let by_found = self.found.iter().flat_map(|found| &found.pieces);
         let explained: HashSet<usize> = by_kind.chain(by_found).copied().collect();
+        // Texts of the conversation that a template prints as well hide what is known.
+        if comparison.pieces_of(outcomes).iter().all(|piece| explained.contains(piece)) {
+            return Vec::new();
+        }
         pieces.retain(|piece| !explained.contains(piece));
         pieces
     }

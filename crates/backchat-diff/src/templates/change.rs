@@ -79,6 +79,8 @@ pub struct LineHunk {
 #[derive(Clone, Debug)]
 pub struct Case {
     pub(crate) kind: Kind,
+    /// Whether its values matter: the usual conversation of its kind does not differ like this.
+    pub(crate) is_special: bool,
     /// The names of its dimensions.
     pub dims: Vec<String>,
     /// The conversation.
@@ -108,33 +110,34 @@ struct Candidate {
     pieces: Vec<usize>,
 }
 
+impl Candidate {
+    fn is_refusal(&self) -> bool {
+        self.case.outcomes.iter().any(|outcome| outcome.text().is_none())
+    }
+}
+
 /// The changes of a comparison: cases of kinds, and those that a search found.
 pub(super) fn changes(comparison: &Comparison<'_>, minimal: &[Minimal], found: Vec<Found>) -> Vec<Change> {
     let of_kind = |minimal: &Minimal| {
         let written = conversation(minimal.kind, &comparison.universe);
         let outcomes = comparison.outcomes(&written)?;
-        Some(candidate(comparison, minimal.kind, written, outcomes, minimal.pieces.clone()))
+        let case = case(comparison, minimal.kind, written, outcomes);
+        Some(Candidate { case, pieces: minimal.pieces.clone() })
     };
     let mut candidates: Vec<Candidate> = minimal.iter().filter_map(of_kind).collect();
     candidates.extend(found.into_iter().filter_map(|found| {
         let outcomes = comparison.outcomes(&found.conversation)?;
-        Some(candidate(comparison, found.kind, found.conversation, outcomes, found.pieces))
+        let case = case(comparison, found.kind, found.conversation, outcomes);
+        Some(Candidate { case: Case { is_special: true, ..case }, pieces: found.pieces })
     }));
     let mut changes: Vec<Change> =
-        grouped(candidates).into_iter().filter_map(|group| change(comparison, group)).collect();
+        joined_by_date(grouped(candidates)).into_iter().filter_map(|group| change(comparison, group)).collect();
     changes.sort_by_cached_key(|change| change.cases.first().map(rank));
     changes
 }
 
-fn candidate(
-    comparison: &Comparison<'_>,
-    kind: Kind,
-    conversation: Conversation,
-    outcomes: [Outcome; 2],
-    pieces: Vec<usize>,
-) -> Candidate {
-    let dims = comparison.universe.names(kind);
-    Candidate { case: Case { kind, dims, conversation, outcomes }, pieces }
+fn case(comparison: &Comparison<'_>, kind: Kind, conversation: Conversation, outcomes: [Outcome; 2]) -> Case {
+    Case { kind, is_special: false, dims: comparison.universe.names(kind), conversation, outcomes }
 }
 
 /// Candidates that share a piece, together, in the order of their first ones.
@@ -164,6 +167,26 @@ fn grouped(candidates: Vec<Candidate>) -> Vec<Vec<Candidate>> {
     }
     groups.retain(|group| !group.is_empty());
     groups
+}
+
+/// Groups without those that only show an earlier one on another date.
+fn joined_by_date(groups: Vec<Vec<Candidate>>) -> Vec<Vec<Candidate>> {
+    let date_of = |group: &Vec<Candidate>| {
+        let first = group.first()?.case.kind;
+        let is_dated = group.iter().all(|candidate| {
+            candidate.case.kind == first && candidate.case.conversation.now.is_some() && !candidate.is_refusal()
+        });
+        is_dated.then_some(first)
+    };
+    let mut joined: Vec<Vec<Candidate>> = Vec::new();
+    for group in groups {
+        let kind = date_of(&group);
+        match joined.iter_mut().find(|other| kind.is_some() && date_of(other) == kind) {
+            Some(other) => other.extend(group),
+            None => joined.push(group),
+        }
+    }
+    joined
 }
 
 /// Conversations that few clients send come after all others.

@@ -176,6 +176,8 @@ pub struct ChatDiff {
     pub shared_bytes: Option<usize>,
     /// Why the search ended early.
     pub ended: Option<&'static str>,
+    /// The sources of both, for the lines that are named.
+    pub(crate) sources: [String; 2],
 }
 
 /// Compares two chat templates by what they make of conversations.
@@ -191,6 +193,7 @@ pub fn chat_templates(old: &Chat, new: &Chat, options: &Options) -> Result<ChatD
         diff.tokens = tokens(old, new);
         diff.drafts = reading::drafts([old, new], &diff.changes, options);
         diff.facts = facts([old, new], [&sides[0].template, &sides[1].template], options);
+        diff.ended = backchat_chat::ended();
         Ok(diff)
     };
     examine(Budget::times(options.seconds * PER_SECOND), work)
@@ -252,7 +255,8 @@ fn compared(sides: [&Side; 2], options: &Options) -> Result<ChatDiff, Problem> {
         tokens: Vec::new(),
         drafts: None,
         shared_bytes: reading::shared_bytes(&comparison),
-        ended: backchat_chat::ended(),
+        ended: None,
+        sources: sides.map(|side| side.template.source().to_owned()),
     })
 }
 

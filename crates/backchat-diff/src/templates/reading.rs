@@ -54,7 +54,8 @@ pub(super) fn drafts(chats: [&Chat; 2], changes: &[Change], options: &Options) -
             [old_on_new, new_on_old].map(|status| status.map(|status| status == Status::Proved))
         }
     };
-    Some(Drafts { drafts, reads_other })
+    // What ended early says nothing about the drafts.
+    backchat_chat::ended().is_none().then_some(Drafts { drafts, reads_other })
 }
 
 /// How many bytes of a prompt whose history has an answer both renders begin with, if they differ.

@@ -36,9 +36,11 @@ fn dims_in_words(case: &Case) -> String {
     let is_needed = |dim: &Dim| dims.iter().any(|other| other != dim && other.needs().contains(dim));
     let mut words: Vec<String> = dims.iter().filter(|dim| !is_needed(dim)).map(|dim| dim.about().to_owned()).collect();
     words.extend(case.dims.iter().filter(|name| name.contains('=')).cloned());
-    match words.is_empty() {
-        true => "every conversation".to_owned(),
-        false => words.join(" with "),
+    match (words.is_empty(), case.is_special) {
+        (true, false) => "every conversation".to_owned(),
+        (true, true) => "certain texts or values".to_owned(),
+        (false, false) => words.join(" with "),
+        (false, true) => format!("{}, with certain values", words.join(" with ")),
     }
 }
 

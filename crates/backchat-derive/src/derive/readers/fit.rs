@@ -49,8 +49,10 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
         }
         let closes = matches!(path.split_last(), Some((_, Step::Key(key))) if key == "close_pattern");
         let rewrites = rewritten(&source, closes, limits).into_iter();
-        let mut rewrites: Vec<(usize, Rewrite)> =
-            rewrites.map(|rewrite| (refusing(&rewrite.pattern), rewrite)).filter(|(count, _)| *count < refused).collect();
+        let mut rewrites: Vec<(usize, Rewrite)> = rewrites
+            .map(|rewrite| (refusing(&rewrite.pattern), rewrite))
+            .filter(|(count, _)| *count < refused)
+            .collect();
         // Of those that fewest readers refuse, the closest is first.
         rewrites.sort_by_key(|(count, _)| *count);
         if rewrites.is_empty() {
