@@ -8,6 +8,7 @@ pub mod api;
 pub mod api_error;
 mod chat_api;
 mod conversation;
+mod custom;
 pub mod engine;
 pub mod engine_request;
 mod identifier;

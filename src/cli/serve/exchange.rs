@@ -160,7 +160,7 @@ impl Exchange {
             model: server.model_name.clone(),
             prompt: prepared.prompt.clone(),
             messages: request.messages.clone(),
-            tools: request.tools.clone(),
+            tools: request.shown_tools(),
             request: recorded,
             grammar: prepared.grammar_text(),
             at: now.as_secs_f64(),
