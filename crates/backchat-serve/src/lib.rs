@@ -23,5 +23,6 @@ pub mod reply;
 pub mod request;
 mod responses_api;
 mod stop_strings;
+pub mod text_completion;
 pub mod turn;
 mod writer;
