@@ -318,6 +318,32 @@ fn every_api_asks_the_engine_for_the_same_completion() {
     );
 }
 
+/// Plain text is the engine's: nothing is rendered, parsed or recorded, and what the client does not know stays out.
+#[test]
+fn completions_of_plain_text_are_the_engines_own() {
+    let (upstream, asked) = engine(false);
+    let server = Server::with(&["--engine", "vllm", "--upstream", &upstream]);
+    let body = r#"{"model": "any", "prompt": "Once", "max_tokens": 5, "kv_transfer_params": {}}"#;
+    let (head, answer) = server.ask("POST /v1/completions", body);
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(answer.replace("\r\n", "").contains(&events("/v1/completions")), "{answer}");
+    assert_eq!(*asked.lock().unwrap(), [r#"{"prompt": "Once", "max_tokens": 5, "model": "the-model"}"#]);
+    let (_, metrics) = server.ask("GET /metrics", "");
+    assert!(metrics.contains("backchat_requests_total{status=\"200\"} 1"), "{metrics}");
+
+    let (upstream, _) = engine(true);
+    let refusing = Server::with(&["--engine", "vllm", "--upstream", &upstream]);
+    let recorded = Server::with(&["--replay", "examples/weather/recording.jsonl"]);
+    for (server, body, status, word) in [
+        (&server, "{}", 400, "`prompt`"),
+        (&refusing, body, 400, "context too long"),
+        (&recorded, body, 404, "needs an engine"),
+    ] {
+        let (head, answer) = server.ask("POST /v1/completions", body);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(word), "{head}{answer}");
+    }
+}
+
 /// A failure inside a stream is an event in the form of its API, and the stream does not end as a whole one does.
 #[test]
 fn an_engine_that_breaks_off_ends_a_stream_with_an_error() {

@@ -23,6 +23,7 @@ pub use builder::{Builder, build};
 pub use grammar::{Fed, Grammar, Matcher, SpecialToken};
 pub use notes::{Effect, Note};
 pub use reader::assume;
+pub use request::{CUSTOM_INPUT, is_custom_tool, tool_name};
 pub use request::{Choice, Presence, Reasoning, Request, render_prompt, shown_tools};
 pub use turn::Trigger;
 pub use write::{Format, Layout, SCHEMA, Written, engines, names_special_tokens, result, written};

@@ -3,6 +3,7 @@
 
 use crate::api_error::ApiError;
 use crate::chat_api::{Completion, Start};
+use crate::custom::CustomTools;
 use crate::request::{self, ChatRequest};
 use crate::responses_api::answer::{Repeated, Response};
 use crate::writer::Writer;
@@ -88,12 +89,15 @@ impl Asked {
     pub fn writer(&mut self, model: &str, reasoning: ReasoningName, created: u64) -> Box<dyn Writer> {
         let request = &self.request;
         let streams = request.stream;
+        let custom = CustomTools::of(request);
         match self.api {
             Api::Chat => {
                 let (choices, counts) = (request.n, request.include_usage);
-                Box::new(Completion::new(Start { model, reasoning, created, choices, streams, counts }))
+                Box::new(Completion::new(Start { model, reasoning, created, choices, streams, counts, custom }))
             }
-            Api::Responses => Box::new(Response::new(model, created, streams, std::mem::take(&mut self.repeated))),
+            Api::Responses => {
+                Box::new(Response::new(model, created, streams, custom, std::mem::take(&mut self.repeated)))
+            }
             Api::Messages => Box::new(messages_api::answer::Message::new(model, streams)),
         }
     }

@@ -1,6 +1,7 @@
 //! Answers of the chat API (`/v1/chat/completions`): chunks of a stream, and whole completions.
 
 use crate::api_error::ApiError;
+use crate::custom::CustomTools;
 use crate::identifier::identifier;
 use crate::parts::{CallIds, Part, Parts};
 use crate::reply::Usage;
@@ -16,6 +17,7 @@ pub struct Completion {
     created: u64,
     model: String,
     reasoning: ReasoningName,
+    custom: CustomTools,
     choices: Vec<Choice>,
     /// Whether a stream ends with the count of tokens.
     counts: bool,
@@ -28,6 +30,8 @@ pub struct Completion {
 #[derive(Debug)]
 struct Choice {
     ids: CallIds,
+    /// Whether the call that is being written is one of a custom tool.
+    is_custom: bool,
     parts: Parts,
     /// The log probabilities of tokens: those that no chunk has yet, or of a whole answer all.
     logprobs: Vec<Value>,
@@ -35,7 +39,7 @@ struct Choice {
 }
 
 /// What a completion begins with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Start<'s> {
     pub model: &'s str,
     pub reasoning: ReasoningName,
@@ -45,24 +49,33 @@ pub struct Start<'s> {
     pub streams: bool,
     /// Whether a stream ends with the count of tokens.
     pub counts: bool,
+    pub custom: CustomTools,
 }
 
 impl Completion {
     pub fn new(start: Start<'_>) -> Self {
         let id = identifier("chatcmpl-");
-        let Start { model, reasoning, created, .. } = start;
+        let Start { model, reasoning, created, custom, .. } = start;
         let name = Value::from(model);
         let head = format!(
             "data: {{\"id\": \"{id}\", \"object\": \"chat.completion.chunk\", \"created\": {created}, \"model\": {name}"
         );
         let ids = CallIds::new("call_");
-        let choice = || Choice { ids: ids.clone(), parts: Parts::new(ids.clone()), logprobs: Vec::new(), finish: None };
+        let choice = || Choice {
+            ids: ids.clone(),
+            is_custom: false,
+            parts: Parts::new(ids.clone(), custom.clone()),
+            logprobs: Vec::new(),
+            finish: None,
+        };
+        let choices = (0..start.choices).map(|_| choice()).collect();
         let mut completion = Self {
             id,
             created,
             model: model.to_owned(),
             reasoning,
-            choices: (0..start.choices).map(|_| choice()).collect(),
+            choices,
+            custom,
             counts: start.counts,
             head: start.streams.then_some(head),
             unsent: String::new(),
@@ -104,9 +117,16 @@ impl Writer for Completion {
             own.parts.add(delta);
             return;
         }
-        let id = if let Delta::Call { id, .. } = delta { own.ids.next(id) } else { "" };
+        let mut id = "";
+        if let Delta::Call { id: given, name, .. } = delta {
+            own.is_custom = self.custom.contains(name);
+            id = own.ids.next(given);
+        }
         let mut text = String::new();
-        delta.write_to(self.reasoning, id, &mut text);
+        match custom_call(delta, id).filter(|_| own.is_custom) {
+            Some(call) => Value::from([("tool_calls", Value::List(vec![call]))]).write_to(&mut text),
+            None => delta.write_to(self.reasoning, id, &mut text),
+        }
         self.chunk(choice, &text, "null", None);
     }
 
@@ -176,6 +196,25 @@ fn logprobs(tokens: Vec<Value>) -> Value {
     Value::from([("content", Value::List(tokens)), ("refusal", Value::Null)])
 }
 
+/// A delta of a call of a custom tool, for which the chat API has a form of its own.
+fn custom_call(delta: Delta<'_>, id: &str) -> Option<Value> {
+    match delta {
+        Delta::Call { index, name, .. } => {
+            let custom = Value::from([("name", name.into()), ("input", "".into())]);
+            Some(Value::from([
+                ("index", index.into()),
+                ("id", id.into()),
+                ("type", "custom".into()),
+                ("custom", custom),
+            ]))
+        }
+        Delta::Arguments { index, text } => {
+            Some(Value::from([("index", index.into()), ("custom", Value::from([("input", text.into())]))]))
+        }
+        Delta::Content(_) | Delta::Reasoning(_) => None,
+    }
+}
+
 /// The message of these parts.
 fn message(parts: &[Part], name: ReasoningName) -> Value {
     let (mut content, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
@@ -184,11 +223,12 @@ fn message(parts: &[Part], name: ReasoningName) -> Value {
             Part::Reasoning(text) => reasoning.push_str(text),
             Part::Content(text) => content.push_str(text),
             Part::Call(call) => {
-                let texts = [("name", call.name.as_str().into()), ("arguments", call.arguments.as_str().into())];
+                let (kind, text) = if call.is_custom { ("custom", "input") } else { ("function", "arguments") };
+                let texts = [("name", call.name.as_str().into()), (text, call.arguments.as_str().into())];
                 calls.push(Value::from([
                     ("id", call.id.as_str().into()),
-                    ("type", "function".into()),
-                    ("function", Value::from(texts)),
+                    ("type", kind.into()),
+                    (kind, Value::from(texts)),
                 ]));
             }
         }

@@ -55,10 +55,19 @@ impl Conversation {
 
     /// Adds a call, with its arguments as JSON text.
     pub fn call(&mut self, id: &str, name: &str, arguments: &str) {
-        let function = message([("name", name.into()), ("arguments", arguments.into())]);
-        let call = message([("id", id.into()), ("type", "function".into()), ("function", function)]);
+        self.add_call(id, "function", [("name", name.into()), ("arguments", arguments.into())]);
+    }
+
+    /// Adds a call of a custom tool.
+    pub fn custom_call(&mut self, id: &str, name: &str, input: &str) {
+        self.add_call(id, "custom", [("name", name.into()), ("input", input.into())]);
+    }
+
+    fn add_call(&mut self, id: &str, kind: &str, own: [(&str, Value); 2]) {
+        let name = own[0].1.as_str().unwrap_or_default().to_owned();
+        let call = message([("id", id.into()), ("type", kind.into()), (kind, message(own))]);
         self.turn.get_or_insert_default().calls.push(call);
-        self.calls.push((id.to_owned(), name.to_owned()));
+        self.calls.push((id.to_owned(), name));
     }
 
     /// Adds the result of a call. Its name, which some chat templates print, is that of the call.

@@ -3,6 +3,7 @@
 use crate::api_error::ApiError;
 use backchat_core::REASONING_KEYS;
 use backchat_core::json::{self, Value, entries_mut};
+use backchat_grammar::CUSTOM_INPUT;
 
 /// How a chat template takes messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +65,10 @@ fn one(message: &Value, form: MessageForm) -> Value {
         entries.insert("role", "system".into());
     }
     if let Some(Value::List(calls)) = entries.get_mut("tool_calls") {
-        calls.iter_mut().for_each(read_arguments);
+        calls.iter_mut().for_each(|call| {
+            make_function(call);
+            read_arguments(call);
+        });
     }
     // Clients send reasoning under the name that they got it by.
     if let Some(key) = form.reasoning.filter(|key| !entries.contains_key(key))
@@ -81,6 +85,16 @@ fn one(message: &Value, form: MessageForm) -> Value {
         }
     }
     Value::Object(entries)
+}
+
+/// Chat templates know no custom tools: a call of one is a call of the function that they are shown.
+fn make_function(call: &mut Value) {
+    let Some(entries) = entries_mut(call).filter(|entries| entries.contains_key("custom")) else { return };
+    let Some(Value::Object(mut function)) = entries.shift_remove("custom") else { return };
+    let input = function.shift_remove("input").unwrap_or_default();
+    function.insert("arguments", Value::from([(CUSTOM_INPUT, input)]));
+    entries.insert("type", "function".into());
+    entries.insert("function", Value::Object(function));
 }
 
 /// Chat templates expect the arguments as an object; clients send their JSON text.

@@ -148,7 +148,7 @@ impl Model {
             return Err(ApiError::param("tool_choice", message));
         }
         let prompt = self.render(request)?;
-        let tools = request.tools.as_ref().map(Tools::new).transpose();
+        let tools = request.shown_tools().as_ref().map(Tools::new).transpose();
         let tools = tools.map_err(|error| ApiError::param("tools", error.to_string()))?.map(Arc::new);
         let mut prepared = Prepared {
             prompt,
@@ -217,7 +217,7 @@ impl Model {
         let mut context = Object::new();
         let mut add = |name: &str, value: Value| drop(context.insert(name, value));
         add("messages", Value::List(messages.clone()));
-        add("tools", request.tools.clone().unwrap_or_default());
+        add("tools", request.shown_tools().unwrap_or_default());
         add("documents", Value::Null);
         add("add_generation_prompt", (!request.continues).into());
         context.extend(self.special_tokens.clone());

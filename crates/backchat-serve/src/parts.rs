@@ -1,5 +1,6 @@
 //! The parts of a message in the order in which they were written, assembled from deltas.
 
+use crate::custom::CustomTools;
 use crate::identifier::identifier;
 use backchat_parser::deltas::Delta;
 
@@ -11,12 +12,13 @@ pub enum Part {
     Call(Call),
 }
 
-/// A call, and the JSON text of its arguments.
+/// A call, and the JSON text of its arguments, or the input of a custom tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub id: String,
     pub name: String,
     pub arguments: String,
+    pub is_custom: bool,
 }
 
 /// The ids of the calls of one choice: the model's own if it is unique, else a new one.
@@ -44,11 +46,12 @@ impl CallIds {
 pub struct Parts {
     list: Vec<Part>,
     ids: CallIds,
+    custom: CustomTools,
 }
 
 impl Parts {
-    pub fn new(ids: CallIds) -> Self {
-        Self { list: Vec::new(), ids }
+    pub fn new(ids: CallIds, custom: CustomTools) -> Self {
+        Self { list: Vec::new(), ids, custom }
     }
 
     /// Whether a delta begins a part.
@@ -73,7 +76,8 @@ impl Parts {
             (Delta::Content(text), _) => self.list.push(Part::Content(text.to_owned())),
             (Delta::Call { id, name, .. }, _) => {
                 let id = self.ids.next(id).to_owned();
-                self.list.push(Part::Call(Call { id, name: name.to_owned(), arguments: String::new() }));
+                let is_custom = self.custom.contains(name);
+                self.list.push(Part::Call(Call { id, name: name.to_owned(), arguments: String::new(), is_custom }));
             }
         }
     }

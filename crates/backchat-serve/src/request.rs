@@ -5,7 +5,7 @@ use crate::api_error::ApiError;
 use crate::members::{count, flag, object, string, take, wrong};
 use crate::messages;
 use backchat_core::json::{self, Object, Value};
-use backchat_grammar::Choice;
+use backchat_grammar::{Choice, is_custom_tool, shown_tools, tool_name};
 
 /// How deep a request may nest.
 const MOST_LEVELS: usize = 128;
@@ -173,14 +173,19 @@ impl ChatRequest {
         self.choice == Some(Choice::None)
     }
 
-    /// Whether the schemas of the tools must be enforced.
+    /// Whether the schemas of the tools, or the grammars of their inputs, must be enforced.
     pub fn is_strict(&self) -> bool {
         let tools = self.tools.as_ref().and_then(Value::as_list).unwrap_or_default();
         !self.refuses_calls()
             && tools.iter().any(|tool| {
                 let function = tool.get("function").unwrap_or(tool);
-                function.get("strict").and_then(Value::as_bool) == Some(true)
+                function.get("strict").and_then(Value::as_bool) == Some(true) || has_grammar(tool)
             })
+    }
+
+    /// The tools as the chat template is shown them, and as the answer is read.
+    pub fn shown_tools(&self) -> Option<Value> {
+        self.tools.as_ref().map(shown_tools)
     }
 
     /// The request in the record, besides messages and tools.
@@ -328,13 +333,15 @@ fn tools(tools: Option<Value>) -> Result<Option<Value>, ApiError> {
     let Some(tools) = tools else { return Ok(None) };
     let Value::List(items) = &tools else { return Err(wrong("tools", "a list", &tools)) };
     for (index, tool) in items.iter().enumerate() {
-        let function = tool.get("function").unwrap_or(tool);
-        if function.get("name").and_then(Value::as_str).is_none_or(str::is_empty) {
+        let (kind, a_kind) =
+            if is_custom_tool(tool) { ("custom", "a custom tool") } else { ("function", "a function") };
+        if tool_name(tool).is_none() {
             return Err(ApiError::param(
-                format!("tools[{index}].function.name"),
-                format!("`tools[{index}]` must be a function with a name"),
+                format!("tools[{index}].{kind}.name"),
+                format!("`tools[{index}]` must be {a_kind} with a name"),
             ));
         }
+        let function = tool.get("function").unwrap_or(tool);
         if function.get("parameters").is_some_and(|value| !value.is_null() && value.as_object().is_none()) {
             let place = format!("tools[{index}].function.parameters");
             return Err(ApiError::param(place.clone(), format!("`{place}` must be a JSON schema")));
@@ -353,7 +360,7 @@ fn choice(value: &Value, tools: Option<&Value>) -> Result<Option<Choice>, ApiErr
         let help = problem.help.map(|help| format!(": use {help}")).unwrap_or_default();
         refused(format!("{}{help}", problem.message))
     })?;
-    let known: Vec<&str> = tools.and_then(Value::as_list).unwrap_or_default().iter().filter_map(name).collect();
+    let known: Vec<&str> = tools.and_then(Value::as_list).unwrap_or_default().iter().filter_map(tool_name).collect();
     let asked: &[String] = match &choice {
         Choice::Required if known.is_empty() => {
             return Err(refused("`tool_choice` requires a call, but there are no `tools`".to_owned()));
@@ -368,8 +375,10 @@ fn choice(value: &Value, tools: Option<&Value>) -> Result<Option<Choice>, ApiErr
     }
 }
 
-fn name(tool: &Value) -> Option<&str> {
-    tool.get("function").unwrap_or(tool).get("name")?.as_str()
+/// Whether the input of a custom tool follows a grammar.
+fn has_grammar(tool: &Value) -> bool {
+    let format = tool.get("custom").unwrap_or(tool).get("format");
+    is_custom_tool(tool) && format.and_then(|format| format.get("type")?.as_str()) == Some("grammar")
 }
 
 #[cfg(test)]
@@ -393,6 +402,7 @@ mod tests {
             (r#", "n": 65"#, "n"),
             (r#", "stop": [1]"#, "stop"),
             (r#", "tools": [{"type": "function", "function": {}}]"#, "tools[0].function.name"),
+            (r#", "tools": [{"type": "custom", "custom": {}}]"#, "tools[0].custom.name"),
             (r#", "tools": [], "tool_choice": "required""#, "tool_choice"),
             (r#", "tool_choice": {"type": "function", "function": {"name": "f"}}"#, "tool_choice"),
             (r#", "logprobs": 1"#, "logprobs"),

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, problems_to_value};
 use crate::api_error::ApiError;
+use crate::custom::{CustomTools, Inputs};
 use crate::model::{Model, Prepared};
 use crate::record::{Ended, Outcome};
 use crate::reply::{End, Reply, Update, Usage};
@@ -28,6 +29,7 @@ pub struct Turn {
 #[derive(Debug)]
 struct Choice {
     answer: Answer,
+    inputs: Inputs,
     stops: StopStrings,
     /// The stop text that the engine names.
     stop: Option<String>,
@@ -88,6 +90,7 @@ impl Turn {
             calls => calls,
         };
         let mut writer = writer;
+        let inputs = Inputs::new(CustomTools::of(request));
         let mut choices = Vec::new();
         for index in 0..request.n.max(1) {
             let mut count = Count::default();
@@ -97,6 +100,7 @@ impl Turn {
             let stops = if prepared.engine.leaves_stop() { request.stop.as_slice() } else { &[] };
             choices.push(Choice {
                 answer,
+                inputs: inputs.clone(),
                 stops: StopStrings::new(stops),
                 stop: None,
                 tokens: Vec::new(),
@@ -155,7 +159,8 @@ impl Turn {
         let mut sink = |delta: Delta<'_>| self.writer.delta(choice, delta);
         let rest = own.stops.finish();
         own.feed(&rest, after_ms, &mut sink)?;
-        own.answer.finish(end, &mut sink)?;
+        own.answer.finish(end, &mut |delta| own.inputs.delta(delta, &mut sink))?;
+        own.inputs.finish(&mut sink);
         own.has_ended = true;
         let stop = own.stop.as_deref().or_else(|| own.stops.found());
         let has_problems = !own.answer.problems().is_empty() || !self.problems.is_empty();
@@ -259,7 +264,7 @@ impl Choice {
         let mut reasons = false;
         let result = self.answer.feed(text, after_ms, &mut |delta: Delta<'_>| {
             reasons |= matches!(delta, Delta::Reasoning(_));
-            sink(delta);
+            self.inputs.delta(delta, sink);
         });
         self.count.text(reasons || self.answer.is_reasoning());
         result

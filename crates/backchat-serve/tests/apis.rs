@@ -419,3 +419,87 @@ fn a_stop_text_of_the_request_is_named() {
         assert_eq!((whole["stop_reason"].as_str(), whole["stop_sequence"].as_str()), (Some(reason), sequence));
     }
 }
+
+/// A request with a custom tool after a call of it, in an API that has such tools.
+fn custom_body(api: Api, streams: bool) -> String {
+    let format = r#""syntax": "regex", "definition": "ls( -[al]+)?""#;
+    let (tool, history) = match api {
+        Api::Chat => (
+            format!(
+                r#"{{"type": "custom", "custom": {{"name": "run", "format": {{"type": "grammar", "grammar": {{{format}}}}}}}}}"#
+            ),
+            r#""messages": [{"role": "user", "content": "Files?"}, {"role": "assistant", "content": null, "tool_calls":
+                [{"id": "c1", "type": "custom", "custom": {"name": "run", "input": "ls"}}]},
+                {"role": "tool", "tool_call_id": "c1", "content": "a.txt"}]"#,
+        ),
+        _ => (
+            format!(r#"{{"type": "custom", "name": "run", "format": {{"type": "grammar", {format}}}}}"#),
+            r#""input": [{"role": "user", "content": "Files?"}, {"type": "custom_tool_call", "call_id": "c1", "name": "run",
+                "input": "ls"}, {"type": "custom_tool_call_output", "call_id": "c1", "output": "a.txt"}]"#,
+        ),
+    };
+    format!(r#"{{"stream": {streams}, {history}, "tools": [{tool}]}}"#)
+}
+
+/// The inputs of custom calls in an answer, or in the deltas of a stream.
+fn inputs(stream: &str, whole: &Value) -> Vec<String> {
+    let mut inputs: Vec<String> = Vec::new();
+    for (name, data) in events(stream) {
+        if name.as_deref() == Some("response.output_item.added") && data["item"]["type"].as_str() != Some("message") {
+            assert_eq!(data["item"]["type"].as_str(), Some("custom_tool_call"));
+            inputs.push(text(&data["item"], "input"));
+        }
+        if name.as_deref() == Some("response.custom_tool_call_input.delta") {
+            inputs.last_mut().unwrap().push_str(data["delta"].as_str().unwrap());
+        }
+        let choices = list(&data, "choices").iter();
+        for call in choices.flat_map(|choice| list(&choice["delta"], "tool_calls").to_vec()) {
+            if call.get("type").is_some() {
+                assert_eq!((call["type"].as_str(), call["custom"]["name"].as_str()), (Some("custom"), Some("run")));
+                inputs.push(String::new());
+            }
+            inputs.last_mut().unwrap().push_str(&text(&call, "custom.input"));
+        }
+    }
+    let choices = list(whole, "choices").iter();
+    inputs.extend(choices.flat_map(|choice| list(&choice["message"], "tool_calls")).map(|call| {
+        assert_eq!((call["type"].as_str(), call["custom"]["name"].as_str()), (Some("custom"), Some("run")));
+        text(call, "custom.input")
+    }));
+    let items = list(whole, "output").iter().filter(|item| item["type"].as_str() == Some("custom_tool_call"));
+    inputs.extend(items.map(|item| text(item, "input")));
+    inputs
+}
+
+#[test]
+fn a_custom_tool_takes_a_text_in_either_api() {
+    let (model, _) = format("qwen3");
+    let call = r#"<tool_call>
+{"name": "run", "arguments": {"input": "say \"é\\\" \u00e9\ud83d\ude00\n"}}
+</tool_call>"#;
+    let expected = "say \"é\\\" é😀\n";
+    for (api, streams) in [(Api::Chat, false), (Api::Chat, true), (Api::Responses, false), (Api::Responses, true)] {
+        let body = custom_body(api, streams);
+        let read = || api.read(body.as_bytes()).unwrap();
+        // The model is shown a function, and its earlier call; the grammar is that of the input.
+        let prepared = model.prepare(&read().request, Engine::Vllm, false).unwrap();
+        assert!(prepared.prompt.contains(r#"{"name": "run", "arguments": {"input": "ls"}}"#), "{}", prepared.prompt);
+        assert!(prepared.prompt.contains(r#""type": "function", "function": {"name": "run""#), "{}", prepared.prompt);
+        assert!(prepared.grammar_text().unwrap().contains("-["), "{:?}", prepared.grammar_text());
+        for (cut, _) in call.char_indices() {
+            let (before, after) = call.split_at(cut);
+            let mut asked = read();
+            let writer = asked.writer("m", ReasoningName::ReasoningContent, 1);
+            let mut turn = Turn::new(&model, &prepared, &asked.request, CallDelivery::Growing, writer).unwrap();
+            for update in
+                [before, after].map(|piece| Update::Text(piece.to_owned())).into_iter().chain([Update::End(End::Stop)])
+            {
+                turn.take(Reply::Choice(0, update), 0).unwrap();
+            }
+            turn.end();
+            let stream = turn.unsent();
+            let whole = if streams { Value::Null } else { turn.whole() };
+            assert_eq!(inputs(&stream, &whole), [expected], "{api:?}, {cut}: {stream}{whole}");
+        }
+    }
+}

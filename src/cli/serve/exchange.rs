@@ -33,13 +33,13 @@ use backchat_serve::turn::Turn;
 /// How long to wait for the token counts once all choices have ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-struct Failed {
+pub struct Failed {
     outcome: Outcome,
-    error: ApiError,
+    pub error: ApiError,
 }
 
 impl Failed {
-    fn new(outcome: Outcome, status: u16, message: impl Into<String>) -> Self {
+    pub fn new(outcome: Outcome, status: u16, message: impl Into<String>) -> Self {
         let error = ApiError::new(status, message);
         let error = if status < 500 { error } else { error.code(outcome.name()) };
         Self { outcome, error }
@@ -93,23 +93,15 @@ type Begun = (Exchange, ChatRequest, Prepared, OpenStream);
 async fn begin(server: &Rc<Server>, api: Api, body: Bytes) -> Result<Begun, ApiError> {
     let began = Instant::now();
     let asked = api.read(&body)?;
-    let (options, model_name) = (&server.options, &server.model_name);
-    if let Some(model) = asked.request.model.as_ref().filter(|model| options.strict_model && *model != model_name) {
-        let message = format!("the model `{model}` is not served here; this server has `{model_name}`");
-        return Err(ApiError { status: 404, ..ApiError::param("model", message) }.code("model_not_found"));
-    }
+    server.check_model(asked.request.model.as_deref())?;
     let engine = server.engine;
     engine_request::check(engine, &asked.request)?;
-    if server.metrics.borrow().open >= options.max_streams {
-        let message = format!("the server is already writing {} answers: try again soon", options.max_streams);
-        return Err(ApiError { retry_after: Some("1".to_owned()), ..ApiError::new(429, message) });
-    }
-    let guard = OpenStream::new(server);
+    let guard = OpenStream::new(server)?;
     server.metrics.borrow_mut().ignored += asked.request.ignored as u64;
     // Renders and grammars take up to milliseconds: other streams must not wait.
     let model = Arc::clone(&server.model);
     // Recorded outputs cannot be constrained, which the answer reports.
-    let may_go_free = options.allows_unconstrained || options.replay.is_some();
+    let may_go_free = server.options.allows_unconstrained || server.options.replay.is_some();
     let prepared = tokio::task::spawn_blocking(move || {
         let prepared = model.prepare(&asked.request, engine, may_go_free);
         (asked, prepared)
@@ -121,12 +113,18 @@ async fn begin(server: &Rc<Server>, api: Api, body: Bytes) -> Result<Begun, ApiE
 }
 
 /// Counts an answer as open as long as it lives.
-struct OpenStream(Rc<Server>);
+pub struct OpenStream(Rc<Server>);
 
 impl OpenStream {
-    fn new(server: &Rc<Server>) -> Self {
+    /// Fails if as many are open as may be.
+    pub fn new(server: &Rc<Server>) -> Result<Self, ApiError> {
+        let most = server.options.max_streams;
+        if server.metrics.borrow().open >= most {
+            let message = format!("the server is already writing {most} answers: try again soon");
+            return Err(ApiError { retry_after: Some("1".to_owned()), ..ApiError::new(429, message) });
+        }
         server.metrics.borrow_mut().open += 1;
-        Self(Rc::clone(server))
+        Ok(Self(Rc::clone(server)))
     }
 }
 
@@ -160,7 +158,7 @@ impl Exchange {
             model: server.model_name.clone(),
             prompt: prepared.prompt.clone(),
             messages: request.messages.clone(),
-            tools: request.tools.clone(),
+            tools: request.shown_tools(),
             request: recorded,
             grammar: prepared.grammar_text(),
             at: now.as_secs_f64(),
@@ -397,13 +395,13 @@ impl Drop for Exchange {
     }
 }
 
-fn too_late(limit: Duration) -> Failed {
+pub fn too_late(limit: Duration) -> Failed {
     let message = format!("the engine wrote nothing for {} s", limit.as_secs());
     Failed::new(Outcome::UpstreamTimeout, 504, message)
 }
 
 /// The error response for a request that the engine refuses.
-async fn refusal(mut answer: Incomplete) -> Failed {
+pub async fn refusal(mut answer: Incomplete) -> Failed {
     let status = answer.status;
     let text = answer.text().await;
     let value = json::read(&text).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! `serve`: a chat server in front of an engine's completion endpoint. The address goes to stdout, messages to stderr.
 
 mod exchange;
+mod forward;
 mod guard;
 mod outgoing;
 mod probe;

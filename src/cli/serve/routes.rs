@@ -14,11 +14,11 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::exchange;
 use super::guard::Asked;
 use super::outgoing::{Outgoing, whole};
 use super::rows::Rows;
 use super::state::Server;
+use super::{exchange, forward};
 use backchat_core::json::Value;
 use backchat_serve::api::Api;
 use backchat_serve::api_error::ApiError;
@@ -38,7 +38,7 @@ impl Server {
     async fn route(self: Rc<Self>, request: Request<Incoming>) -> Result<Response<Outgoing>, ApiError> {
         let path = request.uri().path().to_owned();
         let expected = match path.as_str() {
-            _ if Api::at(&path).is_some() => Method::POST,
+            _ if Api::at(&path).is_some() || path == forward::PATH => Method::POST,
             "/v1/models" | "/health" | "/metrics" => Method::GET,
             _ if model_of(&path).is_some() => Method::GET,
             _ => return Err(no_path(&path)),
@@ -50,18 +50,21 @@ impl Server {
         if *request.method() != expected {
             return Err(ApiError::new(405, format!("`{path}` takes {expected} requests only")));
         }
-        let api = Api::at(&path);
+        let writes = expected == Method::POST;
         if path.starts_with("/v1/") {
             self.authorize(&request).inspect_err(|error| {
-                if api.is_some() {
+                if writes {
                     self.count_refused(error)
                 }
             })?;
         }
-        if let Some(api) = api {
+        if writes {
             let body = self.uploads.read(request.into_body()).await;
             let body = body.inspect_err(|error| self.count_refused(error))?;
-            return exchange::complete(self, api, body).await;
+            return match Api::at(&path) {
+                Some(api) => exchange::complete(self, api, body).await,
+                None => forward::complete(self, body).await,
+            };
         }
         match path.as_str() {
             "/v1/models" => Ok(whole("application/json", self.models().to_string())),
@@ -212,7 +215,7 @@ fn no_path(path: &str) -> ApiError {
     let message = if Api::of_path(path) == Api::Responses {
         format!("no such path: `{path}`; this server keeps no responses, so that none can be fetched or deleted")
     } else {
-        format!("no such path: `{path}`; use {}", Api::ALL.map(Api::path).join(", "))
+        format!("no such path: `{path}`; use {}, {}", Api::ALL.map(Api::path).join(", "), forward::PATH)
     };
     ApiError::new(404, message)
 }

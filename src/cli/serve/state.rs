@@ -61,6 +61,17 @@ impl Server {
         facts
     }
 
+    /// Refuses a request for another model, if the server is strict about names.
+    pub fn check_model(&self, asked: Option<&str>) -> Result<(), ApiError> {
+        match asked.filter(|asked| self.options.strict_model && *asked != self.model_name) {
+            None => Ok(()),
+            Some(asked) => {
+                let message = format!("the model `{asked}` is not served here; this server has `{}`", self.model_name);
+                Err(ApiError { status: 404, ..ApiError::param("model", message) }.code("model_not_found"))
+            }
+        }
+    }
+
     /// Counts a request that the engine did not see.
     pub fn count_refused(&self, error: &ApiError) {
         let mut metrics = self.metrics.borrow_mut();

@@ -18,8 +18,8 @@ pub use body::render_prompt;
 pub use choice::Choice;
 pub(crate) use demand::{Demand, Wants};
 pub use options::{Presence, Reasoning};
-pub use tools::shown as shown_tools;
 pub(crate) use tools::{INPUT, Tool};
+pub use tools::{INPUT as CUSTOM_INPUT, is_custom as is_custom_tool, name as tool_name, shown as shown_tools};
 
 /// One request.
 #[derive(Clone, Debug, Default)]

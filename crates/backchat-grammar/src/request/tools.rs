@@ -7,7 +7,7 @@ use crate::notes::{Effect, Note};
 use backchat_core::json::{Object, Value};
 
 /// The argument of the function that represents a custom tool.
-pub(crate) const INPUT: &str = "input";
+pub const INPUT: &str = "input";
 
 /// A tool of the request.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Fault {
 }
 
 /// The name of a tool, in either form.
-pub(crate) fn name(tool: &Value) -> Option<&str> {
+pub fn name(tool: &Value) -> Option<&str> {
     own(tool).get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
 }
 
@@ -40,7 +40,7 @@ fn own(tool: &Value) -> &Value {
 }
 
 /// Whether a tool takes a text instead of arguments.
-pub(crate) fn is_custom(tool: &Value) -> bool {
+pub fn is_custom(tool: &Value) -> bool {
     tool.get("type").and_then(Value::as_str) == Some("custom")
 }
 

@@ -1,6 +1,7 @@
 //! An answer of the Messages API: its blocks, and the events in which a stream builds them.
 
 use crate::api_error::ApiError;
+use crate::custom::CustomTools;
 use crate::identifier::identifier;
 use crate::parts::{Call, CallIds, Part, Parts};
 use crate::reply::Usage;
@@ -26,7 +27,7 @@ impl Message {
         let mut message = Self {
             id: identifier("msg_"),
             model: model.to_owned(),
-            parts: Parts::new(CallIds::new("toolu_")),
+            parts: Parts::new(CallIds::new("toolu_"), CustomTools::default()),
             finish: None,
             events: Events::new(streams),
         };
@@ -159,7 +160,7 @@ fn block(part: &Part, stage: Stage) -> Value {
             Value::from([("type", "thinking".into()), ("thinking", written(text)), ("signature", written(SIGNATURE))])
         }
         Part::Content(text) => Value::from([("type", "text".into()), ("text", written(text))]),
-        Part::Call(Call { id, name, arguments }) => Value::from([
+        Part::Call(Call { id, name, arguments, .. }) => Value::from([
             ("type", "tool_use".into()),
             ("id", id.as_str().into()),
             ("name", name.as_str().into()),

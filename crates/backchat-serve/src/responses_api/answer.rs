@@ -2,6 +2,7 @@
 
 use super::item::{self, Item, Stage};
 use crate::api_error::ApiError;
+use crate::custom::CustomTools;
 use crate::identifier::identifier;
 use crate::parts::{CallIds, Parts};
 use crate::reply::Usage;
@@ -81,13 +82,13 @@ pub struct Response {
 }
 
 impl Response {
-    pub fn new(model: &str, created: u64, streams: bool, repeated: Repeated) -> Self {
+    pub fn new(model: &str, created: u64, streams: bool, custom: CustomTools, repeated: Repeated) -> Self {
         let mut response = Self {
             id: identifier("resp_"),
             created,
             model: model.to_owned(),
             repeated,
-            parts: Parts::new(CallIds::new("call_")),
+            parts: Parts::new(CallIds::new("call_"), custom),
             ids: Vec::new(),
             finish: None,
             events: Events::numbered(streams),

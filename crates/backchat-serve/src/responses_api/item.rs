@@ -30,6 +30,7 @@ pub fn lead(part: &Part) -> &'static str {
     match part {
         Part::Reasoning(_) => "rs_",
         Part::Content(_) => "msg_",
+        Part::Call(call) if call.is_custom => "ctc_",
         Part::Call(_) => "fc_",
     }
 }
@@ -40,6 +41,7 @@ impl Item<'_> {
         match self.part {
             Part::Reasoning(_) => "response.reasoning_text",
             Part::Content(_) => "response.output_text",
+            Part::Call(call) if call.is_custom => "response.custom_tool_call_input",
             Part::Call(_) => "response.function_call_arguments",
         }
     }
@@ -58,6 +60,7 @@ impl Item<'_> {
         match self.part {
             Part::Reasoning(text) => vec![("text", text.as_str().into())],
             Part::Content(text) => vec![("text", text.as_str().into()), ("logprobs", Value::List(Vec::new()))],
+            Part::Call(call) if call.is_custom => vec![("input", call.arguments.as_str().into())],
             Part::Call(call) => {
                 vec![("name", call.name.as_str().into()), ("arguments", call.arguments.as_str().into())]
             }
@@ -105,10 +108,12 @@ impl Item<'_> {
                 add("content", content);
             }
             Part::Call(call) => {
-                add("type", "function_call".into());
+                let (kind, text) =
+                    if call.is_custom { ("custom_tool_call", "input") } else { ("function_call", "arguments") };
+                add("type", kind.into());
                 add("call_id", call.id.as_str().into());
                 add("name", call.name.as_str().into());
-                add("arguments", if stage == Stage::Begun { "" } else { call.arguments.as_str() }.into());
+                add(text, if stage == Stage::Begun { "" } else { call.arguments.as_str() }.into());
             }
         }
         add("status", status.into());

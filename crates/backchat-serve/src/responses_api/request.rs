@@ -49,7 +49,7 @@ pub fn to_chat(mut body: Object) -> Result<Object, ApiError> {
     }
     body.insert("messages", conversation.into_messages());
     if let Some(tools) = body.shift_remove("tools") {
-        body.insert("tools", function_tools(&tools)?);
+        body.insert("tools", chat_tools(&tools)?);
     }
     let text = object(&mut body, "text")?.unwrap_or_default();
     if let Some(format) = text.get("format") {
@@ -113,7 +113,12 @@ fn add(conversation: &mut Conversation, item: &Value, place: &str) -> Result<(),
             conversation.call(text("call_id")?, text("name")?, text("arguments")?);
             Ok(())
         }
-        Some("function_call_output") => {
+        Some("custom_tool_call") => {
+            let text = |name| text_of(item, name, place);
+            conversation.custom_call(text("call_id")?, text("name")?, text("input")?);
+            Ok(())
+        }
+        Some("function_call_output" | "custom_tool_call_output") => {
             let output = item.get("output").unwrap_or(&Value::Null);
             let content = conversation::texts(output, &TEXT, &format!("{place}.output"))?.join("\n");
             conversation.result(text_of(item, "call_id", place)?, content.into());
@@ -128,8 +133,8 @@ fn add(conversation: &mut Conversation, item: &Value, place: &str) -> Result<(),
         }
         Some(kind) => {
             let message = format!(
-                "`{place}` is an item of type `{kind}`: this server takes `message`, `reasoning`, `function_call` and \
-                 `function_call_output`"
+                "`{place}` is an item of type `{kind}`: this server takes `message`, `reasoning`, `function_call`, \
+                 `custom_tool_call` and their outputs"
             );
             Err(ApiError::param(place, message))
         }
@@ -162,21 +167,21 @@ fn reasoning(item: &Value, place: &str) -> Result<String, ApiError> {
     Ok(if text.is_empty() { plain.unwrap_or_default().to_owned() } else { text })
 }
 
-/// The tools as the chat API has them: the members of a function are in an object of their own.
-fn function_tools(tools: &Value) -> Result<Value, ApiError> {
+/// The tools as the chat API has them: the members of each are in an object of their own.
+fn chat_tools(tools: &Value) -> Result<Value, ApiError> {
     let Some(items) = tools.as_list() else { return Ok(tools.clone()) };
     let one = |(index, tool): (usize, &Value)| {
         let place = format!("tools[{index}]");
         match (tool, tool.get("type").and_then(Value::as_str)) {
-            (Value::Object(entries), Some("function")) => {
-                let mut function = entries.clone();
-                function.shift_remove("type");
-                Ok(Value::from([("type", "function".into()), ("function", Value::Object(function))]))
+            (Value::Object(entries), Some(kind @ ("function" | "custom"))) => {
+                let mut own = entries.clone();
+                own.shift_remove("type");
+                Ok(Value::from([("type", kind.into()), (kind, Value::Object(own))]))
             }
             (_, kind) => {
                 let kind = kind.unwrap_or("none");
                 let message = format!(
-                    "`{place}` has the type `{kind}`: this server has no tools of its own, and takes those of type `function`"
+                    "`{place}` has the type `{kind}`: this server has no tools of its own, and takes those of type `function` or `custom`"
                 );
                 Err(ApiError::param(place, message))
             }
