@@ -203,6 +203,9 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
         reading = reading_of(self.model_tokenizer, template) if self._new_ids else None
         if reading is None:
             return ResponseParser(template, self._prefix, tools=tools, problems=True)
+        if getattr(request, "_grammar_from_parser", False):
+            # The grammar is one of text: it lets the model spell a marker in other tokens, which then is the marker.
+            reading = reading._replace(policy="either")
         stops = _stops(self.model_tokenizer, request)
         return IdsParser(template, self._prompt, reading, stops, tools=tools, problems=True)
 

@@ -135,6 +135,12 @@ def constrains(model):
     asked = start(model).adjust_request(asked) or asked
     tag = asked.structured_outputs.structural_tag
     assert "get_weather" in tag and "get_weather" in str(xgrammar.Grammar.from_structural_tag(tag)), tag
+    # The tag is one of text: a model may spell every marker in other tokens.
+    text = model.writes(tool_calls=[CALL])
+    parser = start(model, ByteTokenizer(model, text))
+    ids = list(text.encode())
+    _, _, calls = parser.parse(text, asked, enable_auto_tools=True, model_output_token_ids=ids)
+    assert len(calls or ()) == 1, calls
 
 
 for model in models():
