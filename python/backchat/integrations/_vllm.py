@@ -145,6 +145,18 @@ def _stops(tokenizer: Any, request: Any) -> set[int]:
     return stops if end is None or getattr(request, "ignore_eos", False) else stops | {end}
 
 
+def _answer_format(request: Any) -> dict[str, Any] | None:
+    """The `response_format` of a chat request that asks for JSON, unless other structured outputs stand beside it.
+
+    vLLM alone would enforce the bare schema behind the end of reasoning, which a model may never write.
+    """
+    asked: Any = getattr(request, "response_format", None)
+    if getattr(asked, "type", None) not in ("json_object", "json_schema") or request.structured_outputs is not None:
+        return None
+    dumped: dict[str, Any] = asked.model_dump(by_alias=True, exclude_none=True)
+    return dumped
+
+
 class ResponseTemplateParser(theirs.ResponseTemplateParser):
     """vLLM's adapter with Backchat's parser, and grammars in the model's own format."""
 
@@ -223,12 +235,14 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
 
     def _constrain_request(self, request: Any) -> Any:
         is_forced = request.tool_choice == "required" or theirs._is_named_tool_choice(request)
-        if not self._guarantees(request, is_forced):
+        # A call that must be made leaves no room for an answer in a format.
+        answer = None if is_forced else _answer_format(request)
+        if answer is None and not self._guarantees(request, is_forced):
             return request
-        if not is_forced and request.extract_structured_outputs() is not None:
+        if not is_forced and answer is None and request.extract_structured_outputs() is not None:
             logger.warning_once("strict tools and parallel_tool_calls=False are not enforced beside structured outputs")
             return request
-        grammar = StructuredOutputsParams(structural_tag=json.dumps(self._tag(request)))
+        grammar = StructuredOutputsParams(structural_tag=json.dumps(self._tag(request, answer)))
         if isinstance(request, ChatCompletionRequest):
             request.structured_outputs = grammar
             request.response_format = None
@@ -251,21 +265,23 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
         is_strict = level >= ToolStrictLevel.FUNCTION or any(map(theirs._tool_is_strict, request.tools))
         return bool(envs.VLLM_ENFORCE_STRICT_TOOL_CALLING) and is_strict
 
-    def _tag(self, request: Any) -> dict[str, Any]:
+    def _tag(self, request: Any, answer: dict[str, Any] | None) -> dict[str, Any]:
         choice = request.tool_choice
-        choice = choice.model_dump() if hasattr(choice, "model_dump") else choice
-        parallel = False if request.parallel_tool_calls is False else None
+        body: dict[str, Any] = {}
+        if request.tools and self._tool_parser is not None:
+            body["tools"] = theirs._as_tool_dicts(request.tools)
+            body["tool_choice"] = choice.model_dump() if hasattr(choice, "model_dump") else choice
+        if request.parallel_tool_calls is False:
+            body["parallel_tool_calls"] = False
+        if answer is not None:
+            body["response_format"] = answer
         template = theirs.resolve_response_template(self.model_tokenizer)
         try:
             made = grammar_of(self.model_tokenizer, template).for_request(
-                theirs._as_tool_dicts(request.tools),
-                tool_choice=choice,
-                parallel=parallel,
-                prompt=self._prefix or None,
-                format="structural-tag",
+                request=body, prompt=self._prefix or None, format="structural-tag"
             )
         except backchat.TemplateError as error:
-            raise VLLMValidationError(str(error), parameter="tools") from error
+            raise VLLMValidationError(str(error), parameter="response_format" if answer else "tools") from error
         tag: dict[str, Any] = made["grammar"]
         return tag
 

@@ -141,6 +141,13 @@ def constrains(model):
     ids = list(text.encode())
     _, _, calls = parser.parse(text, asked, enable_auto_tools=True, model_output_token_ids=ids)
     assert len(calls or ()) == 1, calls
+    # The format of an answer has its place in the model's own turn, beside calls that it may make.
+    schema = {"type": "object", "properties": {"warmth": {"type": "integer"}}, "required": ["warmth"]}
+    asked = request(response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": schema}})
+    asked = start(model).adjust_request(asked) or asked
+    tag = asked.structured_outputs.structural_tag
+    assert asked.response_format is None and "warmth" in str(xgrammar.Grammar.from_structural_tag(tag)), tag
+    assert "get_weather" in tag, tag
 
 
 for model in models():
