@@ -8,7 +8,7 @@ use backchat::json::Value;
 use backchat_core::diagnostic::{Format, render};
 use proptest::prelude::*;
 
-use crate::support::{folder_of, path_text};
+use crate::support::{Gguf, folder_of, path_text};
 
 /// The user's view of a result, without the folder of the test.
 fn shown(result: Result<Source, SourceError>, folder: &Path) -> String {
@@ -122,59 +122,6 @@ fn sources_without_a_template_are_reported_with_their_position() {
     }
     all += &shown(open(path_text(&folder.path().join("nodefault.json")), Some("c")), folder.path());
     insta::assert_snapshot!(all);
-}
-
-/// A builder of GGUF files.
-struct Gguf {
-    bytes: Vec<u8>,
-    entries: u64,
-}
-
-impl Gguf {
-    fn new() -> Self {
-        Self { bytes: Vec::new(), entries: 0 }
-    }
-
-    fn string(bytes: &mut Vec<u8>, text: &str) {
-        bytes.extend((text.len() as u64).to_le_bytes());
-        bytes.extend(text.as_bytes());
-    }
-
-    fn entry(mut self, key: &str, kind: u32, value: &[u8]) -> Self {
-        Self::string(&mut self.bytes, key);
-        self.bytes.extend(kind.to_le_bytes());
-        self.bytes.extend(value);
-        self.entries += 1;
-        self
-    }
-
-    fn text(self, key: &str, text: &str) -> Self {
-        let mut value = Vec::new();
-        Self::string(&mut value, text);
-        self.entry(key, 8, &value)
-    }
-
-    fn texts<'t>(self, key: &str, texts: impl ExactSizeIterator<Item = &'t str>) -> Self {
-        let mut value = 8_u32.to_le_bytes().to_vec();
-        value.extend((texts.len() as u64).to_le_bytes());
-        for text in texts {
-            Self::string(&mut value, text);
-        }
-        self.entry(key, 9, &value)
-    }
-
-    fn number(self, key: &str, number: u32) -> Self {
-        self.entry(key, 4, &number.to_le_bytes())
-    }
-
-    fn finish(self) -> Vec<u8> {
-        let mut file = b"GGUF".to_vec();
-        file.extend(3_u32.to_le_bytes());
-        file.extend(1_u64.to_le_bytes());
-        file.extend(self.entries.to_le_bytes());
-        file.extend(self.bytes);
-        file
-    }
 }
 
 fn model() -> Gguf {

@@ -85,3 +85,56 @@ pub fn integer(value: &Value) -> i64 {
         other => panic!("{other} is not a number"),
     }
 }
+
+/// A builder of GGUF files.
+pub struct Gguf {
+    bytes: Vec<u8>,
+    entries: u64,
+}
+
+impl Gguf {
+    pub fn new() -> Self {
+        Self { bytes: Vec::new(), entries: 0 }
+    }
+
+    fn string(bytes: &mut Vec<u8>, text: &str) {
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.extend(text.as_bytes());
+    }
+
+    pub fn entry(mut self, key: &str, kind: u32, value: &[u8]) -> Self {
+        Self::string(&mut self.bytes, key);
+        self.bytes.extend(kind.to_le_bytes());
+        self.bytes.extend(value);
+        self.entries += 1;
+        self
+    }
+
+    pub fn text(self, key: &str, text: &str) -> Self {
+        let mut value = Vec::new();
+        Self::string(&mut value, text);
+        self.entry(key, 8, &value)
+    }
+
+    pub fn texts<'t>(self, key: &str, texts: impl ExactSizeIterator<Item = &'t str>) -> Self {
+        let mut value = 8_u32.to_le_bytes().to_vec();
+        value.extend((texts.len() as u64).to_le_bytes());
+        for text in texts {
+            Self::string(&mut value, text);
+        }
+        self.entry(key, 9, &value)
+    }
+
+    pub fn number(self, key: &str, number: u32) -> Self {
+        self.entry(key, 4, &number.to_le_bytes())
+    }
+
+    pub fn finish(self) -> Vec<u8> {
+        let mut file = b"GGUF".to_vec();
+        file.extend(3_u32.to_le_bytes());
+        file.extend(1_u64.to_le_bytes());
+        file.extend(self.entries.to_le_bytes());
+        file.extend(self.bytes);
+        file
+    }
+}

@@ -1,5 +1,5 @@
-//! Custom tools, which take one text. The model calls each as a function with the argument `input`, whose JSON is read back into
-//! the text while it is written.
+//! Custom tools, which take one text. The model calls each as a function with the argument `input`. The text of that argument
+//! is decoded from its JSON as it arrives, the same however the JSON is cut.
 
 use crate::request::ChatRequest;
 use backchat_core::json::{self, Value};
@@ -129,13 +129,13 @@ impl Input {
         }
     }
 
-    /// The arguments as they are, if they have no such member: nothing that the model wrote is lost.
+    /// The arguments unchanged, if they have no text `input`: nothing that the model wrote is lost.
     fn unread(self) -> Option<String> {
         (self.stage == Stage::Before && !self.held.is_empty()).then_some(self.held)
     }
 }
 
-/// Whether the text of `input` begins behind this JSON.
+/// Whether the text of `input` begins after this JSON.
 fn is_lead(json: &str) -> bool {
     let mut parts = json.split('"');
     let [before, name, between, ""] = std::array::from_fn(|_| parts.next().unwrap_or("?")) else { return false };

@@ -1,4 +1,4 @@
-//! Requests for completions of plain text, which the engine's own endpoint answers.
+//! Requests to `/v1/completions`, which are forwarded to the engine's own endpoint: only known members reach it.
 
 use crate::api_error::ApiError;
 use backchat_core::json::Object;
@@ -31,7 +31,7 @@ const PASSED: [&str; 21] = [
 /// The request for an engine, which serves this model.
 pub fn for_engine(mut body: Object, model: Option<&str>) -> Result<Object, ApiError> {
     if !body.contains_key("prompt") {
-        return Err(ApiError::param("prompt", "`prompt` must be text, or what else the engine takes for one"));
+        return Err(ApiError::param("prompt", "`prompt` is missing: set it to text or to token ids"));
     }
     body.retain(|name, _| PASSED.contains(&name));
     if let Some(model) = model {

@@ -146,9 +146,9 @@ def _stops(tokenizer: Any, request: Any) -> set[int]:
 
 
 def _answer_format(request: Any) -> dict[str, Any] | None:
-    """The `response_format` of a chat request that asks for JSON, unless other structured outputs stand beside it.
+    """The `response_format` of a chat request for JSON; `None` if the request has other structured outputs too.
 
-    vLLM alone would enforce the bare schema behind the end of reasoning, which a model may never write.
+    vLLM itself enforces the bare schema once reasoning has ended, which may never happen.
     """
     asked: Any = getattr(request, "response_format", None)
     if getattr(asked, "type", None) not in ("json_object", "json_schema") or request.structured_outputs is not None:
@@ -216,7 +216,7 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
         if reading is None:
             return ResponseParser(template, self._prefix, tools=tools, problems=True)
         if getattr(request, "_grammar_from_parser", False):
-            # The grammar is one of text: it lets the model spell a marker in other tokens, which then is the marker.
+            # A structural tag constrains text: the model may spell a marker in ordinary tokens.
             reading = reading._replace(policy="either")
         stops = _stops(self.model_tokenizer, request)
         return IdsParser(template, self._prompt, reading, stops, tools=tools, problems=True)
@@ -235,7 +235,7 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
 
     def _constrain_request(self, request: Any) -> Any:
         is_forced = request.tool_choice == "required" or theirs._is_named_tool_choice(request)
-        # A call that must be made leaves no room for an answer in a format.
+        # A required call takes the place of the answer.
         answer = None if is_forced else _answer_format(request)
         if answer is None and not self._guarantees(request, is_forced):
             return request

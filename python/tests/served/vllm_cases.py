@@ -135,13 +135,13 @@ def constrains(model):
     asked = start(model).adjust_request(asked) or asked
     tag = asked.structured_outputs.structural_tag
     assert "get_weather" in tag and "get_weather" in str(xgrammar.Grammar.from_structural_tag(tag)), tag
-    # The tag is one of text: a model may spell every marker in other tokens.
+    # A tag constrains text: a model may spell every marker in ordinary tokens.
     text = model.writes(tool_calls=[CALL])
     parser = start(model, ByteTokenizer(model, text))
     ids = list(text.encode())
     _, _, calls = parser.parse(text, asked, enable_auto_tools=True, model_output_token_ids=ids)
     assert len(calls or ()) == 1, calls
-    # The format of an answer has its place in the model's own turn, beside calls that it may make.
+    # The tag of a `response_format` covers the whole turn: reasoning, optional calls, the JSON.
     schema = {"type": "object", "properties": {"warmth": {"type": "integer"}}, "required": ["warmth"]}
     asked = request(response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": schema}})
     asked = start(model).adjust_request(asked) or asked

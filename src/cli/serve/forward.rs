@@ -1,4 +1,4 @@
-//! Completions of plain text (`/v1/completions`): the engine's own endpoint answers, and nothing is rendered or parsed.
+//! `/v1/completions`, forwarded to the engine's own endpoint: nothing is rendered, parsed or recorded.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -24,7 +24,7 @@ use backchat_serve::text_completion;
 /// The path of such completions, here and at every engine.
 pub const PATH: &str = "/v1/completions";
 
-/// Sends the request to the engine, and its answer to the client as it comes.
+/// Sends the request to the engine, and streams the engine's answer to the client.
 pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoing>, ApiError> {
     let begun = begin(&server, &body).await.inspect_err(|error| server.count_refused(error))?;
     let (answer, guard) = begun;
@@ -40,7 +40,7 @@ pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoi
 
 async fn begin(server: &Rc<Server>, body: &[u8]) -> Result<(Incomplete, OpenStream), ApiError> {
     if matches!(server.upstream, Upstream::Recorded(_)) {
-        return Err(ApiError::new(404, format!("`{PATH}` needs an engine: recorded outputs answer only chats")));
+        return Err(ApiError::new(404, format!("`{PATH}` needs an engine: `--replay` answers chats only")));
     }
     let members = request::members(body)?;
     server.check_model(members.get("model").and_then(Value::as_str))?;

@@ -7,7 +7,7 @@ use super::candidates::{Made, Source};
 use super::edits::{Step, objects, texts, types, with_key, with_value};
 use crate::kinds::{Conversation, Dim, Kind};
 use backchat_chat::NodeKind;
-use backchat_core::push_new;
+use backchat_core::{REASONING_KEYS, push_new};
 
 /// How many texts, keys and numbers of an edit are tried.
 const MOST_TEXTS: usize = 8;
@@ -17,8 +17,8 @@ const MOST_NUMBERS: usize = 4;
 /// The longest text that conversations are given.
 const LONGEST: usize = 200;
 
-/// Keys that conversations of kinds have.
-const OF_KINDS: [&str; 14] = [
+/// Keys that conversations of kinds have, beside those of reasoning.
+const OF_KINDS: [&str; 11] = [
     "role",
     "content",
     "tool_calls",
@@ -29,9 +29,6 @@ const OF_KINDS: [&str; 14] = [
     "text",
     "parameters",
     "description",
-    "reasoning_content",
-    "thinking",
-    "reasoning",
     "tool_call_id",
 ];
 
@@ -41,6 +38,10 @@ pub(super) struct Edit {
     texts: Vec<String>,
     keys: Vec<String>,
     numbers: Vec<usize>,
+}
+
+fn is_of_kinds(key: &str) -> bool {
+    OF_KINDS.contains(&key) || REASONING_KEYS.contains(&key)
 }
 
 impl Edit {
@@ -54,7 +55,7 @@ impl Edit {
                     NodeKind::Str(text) if !text.trim().is_empty() && text.len() <= LONGEST => {
                         push_new(&mut edit.texts, text.clone());
                     }
-                    NodeKind::Lookup { key, .. } if !OF_KINDS.contains(&key.as_str()) => {
+                    NodeKind::Lookup { key, .. } if !is_of_kinds(key) => {
                         push_new(&mut edit.keys, key.clone());
                     }
                     NodeKind::Expression => {

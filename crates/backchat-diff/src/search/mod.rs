@@ -94,7 +94,7 @@ impl Search {
                 break;
             }
         }
-        if !is_proved {
+        if !is_proved && !self.is_rewritten() {
             self.try_edit(comparison, minimal);
         }
         std::mem::take(&mut self.found)
@@ -103,7 +103,7 @@ impl Search {
     /// Tries conversations that hold what the edit mentions: no branch asks for the argument of a filter.
     fn try_edit(&mut self, comparison: &mut Comparison<'_>, minimal: &[Minimal]) {
         let edit = by_edit::Edit::new(&self.sources, &self.edited);
-        let mut left = if self.is_rewritten() { 0 } else { MOST_OF_EDIT };
+        let mut left = MOST_OF_EDIT;
         // One conversation for each text, key and number is enough: others only show it elsewhere.
         let known: Vec<Value> = self.found.iter().map(|found| found.conversation.context.clone().into()).collect();
         let is_known = |text: &&String| known.iter().any(|context| context.to_string().contains(text.as_str()));

@@ -1,0 +1,265 @@
+//! The comparison of two chat templates as text.
+
+use super::changes::{change_lines, hunk_lines};
+use super::conversation::conversation_line;
+use super::lines::{COLUMNS, MOST_CHANGES, fitted, labelled, plain, thousands, visible, wrapped};
+use super::markdown::{MOST_MARKDOWN, cell, fenced, section};
+use crate::kinds::Dim;
+use crate::search::Coverage;
+use crate::side::Outcome;
+use crate::templates::{Change, ChatDiff, Drafts, LineHunk, Touched, Verdict};
+use backchat_core::diagnostic::{counted, escape};
+use backchat_core::json::Value;
+
+/// Lines of a screen.
+const SCREEN: usize = 30;
+
+/// How many facts are listed.
+const MOST_FACTS: usize = 4;
+
+/// Areas of conversations, and the dimensions of each.
+const AREAS: [(&str, &[Dim]); 9] = [
+    ("prompt", &[Dim::Prompt]),
+    ("answers", &[Dim::Answer, Dim::AssistantEmpty, Dim::AssistantSpaces, Dim::AssistantLines]),
+    ("reasoning", &[Dim::ReasoningContent, Dim::Thinking, Dim::Reasoning, Dim::InlineThink, Dim::EmptyReasoning]),
+    (
+        "calls",
+        &[Dim::Call, Dim::SecondCall, Dim::TextArguments, Dim::TwoArguments, Dim::NumberArgument, Dim::BoolArgument],
+    ),
+    ("results", &[Dim::Result, Dim::SecondResult, Dim::AfterResult, Dim::ToolObject]),
+    ("history", &[Dim::LaterUser, Dim::SecondAnswer, Dim::ThirdTurn]),
+    ("roles", &[Dim::System, Dim::Developer, Dim::LateSystem, Dim::OtherRole]),
+    ("tools offered", &[Dim::Tools, Dim::EmptyTools, Dim::NestedTools]),
+    ("parts", &[Dim::UserParts, Dim::SystemParts, Dim::AssistantParts, Dim::ToolParts]),
+];
+
+impl ChatDiff {
+    /// The first line: the verdict, and what differs.
+    pub fn headline(&self) -> String {
+        let branches = match self.coverage.iter().all(|side| side.not_taken.is_empty()) {
+            true => "every branch of both was taken".to_owned(),
+            false => {
+                let [old, new] = &self.coverage;
+                format!("{} of {} branches were taken", old.taken + new.taken, old.all + new.all)
+            }
+        };
+        match self.verdict {
+            Verdict::Same if self.is_proved => {
+                "same, proved: the two differ in names, comments and white space only".to_owned()
+            }
+            Verdict::Same => format!("same on {} conversations: {branches}", thousands(self.conversations)),
+            Verdict::Undecided => format!(
+                "undecided: same on {} conversations, but {} did not run",
+                thousands(self.conversations),
+                self.lines_that_did_not_run()
+            ),
+            Verdict::Differs => {
+                let summaries: Vec<&str> = self.changes.iter().map(|change| change.summary.as_str()).collect();
+                let ways = counted(self.changes.len(), "way");
+                fitted(&format!("differs in {ways}: {}", visible(&summaries.join("; "))), COLUMNS)
+            }
+        }
+    }
+
+    fn lines_that_did_not_run(&self) -> String {
+        let [old, new] = &self.touched;
+        let named = |lines: &[usize], side: &str| {
+            let shown: Vec<String> = lines.iter().take(4).map(usize::to_string).collect();
+            let more = if lines.len() > 4 { ", …" } else { "" };
+            let word = if lines.len() == 1 { "line" } else { "lines" };
+            (!lines.is_empty()).then(|| format!("{word} {}{more} ({side})", shown.join(", ")))
+        };
+        [named(new, "new"), named(old, "old")].into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+
+    /// The comparison for a terminal of 80 columns, with escapes for everything that could affect it.
+    pub fn text(&self) -> String {
+        let notes = self.notes();
+        let mut lines = wrapped(&self.headline());
+        if !self.changes.is_empty() {
+            lines.push(String::new());
+        }
+        let between = usize::from(!notes.is_empty());
+        let mut room = SCREEN.saturating_sub(lines.len() + between + notes.len());
+        let mut listed = self.changes.len().min(MOST_CHANGES);
+        if self.changes.len() > listed.min(room) {
+            listed = listed.min(room.saturating_sub(1));
+            room = room.saturating_sub(1);
+        }
+        for (at, change) in self.changes.iter().take(listed).enumerate() {
+            // Those after it take a line each.
+            let least = listed - at - 1;
+            let whole = change_lines(at + 1, change, true);
+            let shown = if whole.len() + least <= room { whole } else { change_lines(at + 1, change, false) };
+            room = room.saturating_sub(shown.len());
+            lines.extend(shown);
+        }
+        if self.changes.len() > listed {
+            lines.push(format!("   and {} more: `--explain` lists all", self.changes.len() - listed));
+        }
+        lines.extend(std::iter::repeat_n(String::new(), between));
+        lines.extend(notes);
+        lines.join("\n") + "\n"
+    }
+
+    /// The lines after the changes: those that say something.
+    fn notes(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.verdict == Verdict::Differs {
+            let is_kept = |dims: &[Dim]| dims.iter().all(|dim| self.unchanged.contains(dim));
+            let kept: Vec<&str> = AREAS.iter().filter(|(_, dims)| is_kept(dims)).map(|(area, _)| *area).collect();
+            let is_general = self.changes.iter().any(|change| change.touches.contains(&Touched::Prompt));
+            if !kept.is_empty() && !is_general {
+                lines.extend(labelled("unchanged", &kept.join(", ")));
+            }
+        }
+        for token in &self.tokens {
+            let [old, new] = [&token.old, &token.new].map(|value| visible(&value.to_string()));
+            lines.push(fitted(&format!("{:<11}{}: {old} → {new}", "tokens", token.fact), COLUMNS));
+        }
+        let [old, new] = &self.turn;
+        for (label, one, other) in [("prompt", &old.prompt, &new.prompt), ("turn ends", &old.end, &new.end)] {
+            if one != other {
+                let (one, other) = (visible(&plain(one)), visible(&plain(other)));
+                lines.push(fitted(&format!("{label:<11}`{one}` → `{other}`"), COLUMNS));
+            }
+        }
+        let (prefix, facts): (Vec<_>, Vec<_>) = self.facts.iter().partition(|fact| fact.fact.starts_with("prefix_"));
+        for (label, facts) in [("facts", facts), ("prefix", prefix)] {
+            for (at, fact) in facts.iter().take(MOST_FACTS).enumerate() {
+                let label = if at == 0 { label } else { "" };
+                let [old, new] = [&fact.old, &fact.new].map(fact_word);
+                lines.push(fitted(&format!("{label:<11}{}: {old} → {new}", fact.fact), COLUMNS));
+            }
+            if facts.len() > MOST_FACTS {
+                lines.push(format!("{:<11}and {} more", "", facts.len() - MOST_FACTS));
+            }
+        }
+        if let Some(drafts) = &self.drafts {
+            lines.extend(labelled("draft", &draft_words(drafts)));
+        }
+        if let Some(shared) = self.shared_bytes.filter(|_| self.verdict == Verdict::Differs) {
+            let text = format!("a prompt whose history has an answer shares {shared} bytes with one cached before");
+            lines.extend(labelled("cache", &text));
+        }
+        if !self.is_proved
+            && (self.verdict != Verdict::Same || self.coverage.iter().any(|side| !side.not_taken.is_empty()))
+        {
+            lines.extend(labelled("covered", &self.covered()));
+        }
+        if let Some(why) = self.ended {
+            lines.extend(labelled("ended", &format!("early: {why}")));
+        }
+        lines
+    }
+
+    fn covered(&self) -> String {
+        let [old, new] = &self.coverage;
+        if old.not_taken.is_empty() && new.not_taken.is_empty() {
+            return "every branch of both was taken".to_owned();
+        }
+        let side = |taken: &Coverage, name: &str| {
+            let lines: Vec<String> = taken.not_taken.iter().take(5).map(usize::to_string).collect();
+            let more = if taken.not_taken.len() > 5 { ", …" } else { "" };
+            let but = format!(" but for lines {}{more}", lines.join(", "));
+            let but = if taken.not_taken.is_empty() { String::new() } else { but };
+            format!("{name} {} of {} branches{but}", taken.taken, taken.all)
+        };
+        format!("{}; {}", side(old, "old"), side(new, "new"))
+    }
+
+    /// A change as a whole: every case, both renders, and the lines that print what differs.
+    pub fn explained(&self, number: usize) -> Option<String> {
+        let change = self.changes.get(number.checked_sub(1)?)?;
+        let mut out = change_lines(number, change, true).join("\n") + "\n";
+        for hunk in change.hunks.iter().skip(1) {
+            out += &(hunk_lines(change, hunk).join("\n") + "\n");
+        }
+        out += &self.code(change);
+        for case in &change.cases {
+            let always = if case.is_special { "certain texts or values" } else { "always" };
+            let dims = if case.dims.is_empty() { always.to_owned() } else { visible(&case.dims.join(", ")) };
+            out += &format!("\n{dims}\n");
+            out += &format!("  {}\n", conversation_line(&case.conversation));
+        }
+        let case = change.cases.first()?;
+        out +=
+            &format!("\ncontext {}\n", escape(&plain(&Value::Object(case.conversation.context.clone()).to_string())));
+        for (name, outcome) in ["old", "new"].into_iter().zip(&case.outcomes) {
+            let text = match outcome {
+                Outcome::Text { text, .. } => backchat_core::diagnostic::escape_lines(&plain(text)).into_owned(),
+                Outcome::Refused(message) => format!("refused: {}", visible(message)),
+            };
+            out += &format!("\n--- {name}\n{text}\n");
+        }
+        Some(out)
+    }
+
+    /// The lines of the templates that print what differs, with their code.
+    fn code(&self, change: &Change) -> String {
+        let mut out = String::new();
+        for (at, (side, source)) in ["old", "new"].into_iter().zip(&self.sources).enumerate() {
+            let of_hunk = |hunk: &LineHunk| if at == 0 { hunk.old_lines.clone() } else { hunk.new_lines.clone() };
+            let mut numbers: Vec<usize> = change.hunks.iter().flat_map(of_hunk).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            for number in numbers {
+                let code = source.lines().nth(number - 1).unwrap_or_default().trim();
+                out += &format!("\n{side} line {number}: {}", fitted(&visible(code), 160));
+            }
+        }
+        if out.is_empty() { out } else { out + "\n" }
+    }
+
+    /// The comparison as Markdown, for a comment on a pull request: the verdict, a table of changes, and each case.
+    pub fn markdown(&self) -> String {
+        let mut out = format!("**{}**\n", cell(&self.headline()));
+        if !self.changes.is_empty() {
+            out += "\n| | what | for whom |\n|---|---|---|\n";
+        }
+        for (at, change) in self.changes.iter().enumerate().take(40) {
+            out += &format!("| {} | {} | {} |\n", at + 1, change.what.name(), cell(&change.summary));
+        }
+        for (at, _) in self.changes.iter().enumerate() {
+            let Some(explained) = self.explained(at + 1) else { continue };
+            let section = section(at + 1, &explained);
+            if out.len() + section.len() > MOST_MARKDOWN {
+                out += &format!("\n{} more changes are left out here.\n", self.changes.len() - at);
+                break;
+            }
+            out += &section;
+        }
+        let notes = self.notes();
+        if !notes.is_empty() && out.len() < MOST_MARKDOWN {
+            out += &format!("\n{}", fenced(&(notes.join("\n") + "\n")));
+        }
+        out
+    }
+}
+
+fn fact_word(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Null => "does not apply".to_owned(),
+        other => fitted(&visible(&plain(&other.to_string())), 30),
+    }
+}
+
+fn draft_words(drafts: &Drafts) -> String {
+    let same = match &drafts.drafts {
+        [None, None] => "none can be derived of either",
+        [Some(_), None] => "none can be derived of the new one",
+        [None, Some(_)] => "none could be derived of the old one",
+        _ if drafts.is_same() => "the same for both",
+        _ => "another one",
+    };
+    let reads = match drafts.reads_other {
+        [Some(true), Some(true)] => ", and reads the renders of both",
+        [Some(false), Some(false)] => "; neither reads the renders of the other",
+        [Some(false), _] => "; the old one does not read the new renders",
+        [_, Some(false)] => "; the new one does not read the old renders",
+        _ => "",
+    };
+    format!("{same}{reads}")
+}
