@@ -1,8 +1,9 @@
 //! Proves a response template that was written or edited by hand against its chat template.
 
+use super::choose::Chosen;
 use super::proof::{Conversation, Hunt, Hunted, Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
-use super::{Derivation, Options, Status, compiled, derive_with, no_content, with_proof};
+use super::{Derivation, Job, Options, Status, compiled, derive_once, no_content, remedies, with_proof};
 use backchat_chat::{ended, examine};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
@@ -83,20 +84,64 @@ fn prove_and<T>(
     }
 }
 
-/// Derives a draft, and proves another response template with the renders of that derivation, unless it is that draft.
-pub fn derive_and_prove(source: &str, template: &Template, options: &Options) -> (Derivation, Option<Status>) {
-    let other = template.to_value();
-    examine(options.budget, || {
-        let (derivation, held) = derive_with(source, options, |chosen, job| {
-            let is_other = chosen.attempt.draft != other;
-            is_other.then(|| hold_against(&job.proof, template, job.options).status)
-        });
-        let status = held.map(|held| match held {
-            Some(_) if derivation.missing.is_some() => Status::Partial,
-            held => held.unwrap_or(derivation.status),
-        });
-        (derivation.noting_the_end(ended()), status)
-    })
+/// The drafts of two chat templates, and how each reads the turns of the other chat template.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Pair {
+    /// The draft of each, if there is one.
+    pub drafts: [Option<Value>; 2],
+    /// What the proof of each against the other chat template comes to.
+    pub on_other: [Option<Status>; 2],
+}
+
+impl Pair {
+    /// Derives both drafts, and proves each against the other chat template with the renders of that derivation.
+    pub fn derive(sources: [&str; 2], options: [&Options; 2]) -> Self {
+        let [one, other] = sources;
+        let first = |others: Option<&Value>| {
+            let held = |chosen: &Chosen, job: &Job<'_>| held(others?, chosen, job);
+            let (derivation, held) = draft(one, options[0], held);
+            let status = held.flatten().map(|held| within(&derivation, held));
+            (derivation.response_template, status)
+        };
+        examine(options[1].budget, || {
+            let both = |chosen: &Chosen, job: &Job<'_>| {
+                let (drafted, status) = first(Some(&chosen.attempt.draft));
+                let held = drafted.as_ref().and_then(|drafted| held(drafted, chosen, job));
+                (drafted, status, held)
+            };
+            let (derivation, made) = draft(other, options[1], both);
+            let Some((drafted, status, held)) = made else {
+                let (drafted, _) = first(None);
+                return Self { drafts: [drafted, derivation.response_template], on_other: [None, None] };
+            };
+            let of_first = held.map(|held| within(&derivation, held));
+            Self { drafts: [drafted, derivation.response_template], on_other: [of_first, status] }
+        })
+    }
+}
+
+/// The draft of a chat template, with what its caller made of it; no other target is tried.
+fn draft<T>(source: &str, options: &Options, make: impl Fn(&Chosen, &Job<'_>) -> T) -> (Derivation, Option<T>) {
+    let once = |options: &Options| derive_once(source, options, &make);
+    remedies::with_name(once(options), options, &once)
+}
+
+/// What the proof of another draft comes to; `None` in it if that is the draft that was chosen.
+fn held(other: &Value, chosen: &Chosen, job: &Job<'_>) -> Option<Option<Status>> {
+    if chosen.attempt.draft == *other {
+        return Some(None);
+    }
+    let template = Template::from_value(other).ok()?.template;
+    Some(Some(hold_against(&job.proof, &template, job.options).status))
+}
+
+/// The status of another draft in view of the derivation whose renders proved it.
+fn within(derivation: &Derivation, held: Option<Status>) -> Status {
+    match held {
+        Some(_) if derivation.missing.is_some() => Status::Partial,
+        held => held.unwrap_or(derivation.status),
+    }
 }
 
 /// How many conversations of a hunt may take the work of one proof.
@@ -204,14 +249,23 @@ mod tests {
     }
 
     #[test]
-    fn a_derivation_that_proves_another_template_comes_to_what_both_come_to() {
+    fn a_pair_comes_to_what_derivations_and_proofs_come_to() {
         let options = Options::default();
-        for answer in [ANSWER, &ANSWER.replace("<end>", "<stop>")] {
-            let (derivation, status) = derive_and_prove(CHAT, &template(answer), &options);
-            assert_eq!(derivation.response_template, crate::derive::derive(CHAT, &options).response_template);
-            assert_eq!(status, Some(prove(CHAT, &template(answer), &options).status), "{answer}");
+        let ended = CHAT.replace("<end>", "<stop>");
+        for sources in [[CHAT, CHAT], [CHAT, &ended], [&ended, CHAT], [CHAT, "{% if"], ["{% if", CHAT]] {
+            let pair = Pair::derive(sources, [&options, &options]);
+            let drafts = sources.map(|source| crate::derive::derive(source, &options).response_template);
+            assert_eq!(pair.drafts, drafts, "{sources:?}");
+            let proves = |draft: &Option<Value>, source: &str| {
+                let template = Template::from_value(draft.as_ref()?).unwrap().template;
+                Some(prove(source, &template, &options).status)
+            };
+            let on_other = match &drafts {
+                [Some(_), Some(_)] => [proves(&drafts[0], sources[1]), proves(&drafts[1], sources[0])],
+                _ => [None, None],
+            };
+            assert_eq!(pair.on_other, on_other, "{sources:?}");
         }
-        assert_eq!(derive_and_prove("{% if", &template(ANSWER), &options).1, None);
     }
 
     #[test]

@@ -11,19 +11,9 @@ pub(super) fn apply<T>(
     options: &Options,
     derive: impl Fn(&Options) -> (Derivation, T),
 ) -> (Derivation, T) {
-    let (mut best, made) = derived;
+    let (mut best, made) = with_name(derived, options, &derive);
     if best.status != Status::Partial || best.missing.is_some() {
         return (best, made);
-    }
-    for name in other_names(&best, options) {
-        let named = Options { reasoning_field: Some(name.clone()), ..options.clone() };
-        let (mut found, made) = derive(&named);
-        if found.status == Status::Proved {
-            let message = format!("the reasoning is named `{name}`, which the chat template reads as well");
-            found.remedy = Some(Remedy::ReasoningField(name));
-            found.diagnostics.insert(0, Diagnostic::new(Severity::Note, "derive-took", message));
-            return (found, made);
-        }
     }
     let for_targets = |targets: Vec<&'static Target>| derive(&Options { targets, ..options.clone() }).0;
     let (accepting, refusing) = requested(&best, options);
@@ -36,6 +26,29 @@ pub(super) fn apply<T>(
         best.remedy = Some(Remedy::Target(target.name));
     } else if !options.targets.is_empty() && for_targets(Vec::new()).status == Status::Proved {
         best.remedy = Some(Remedy::NoTarget);
+    }
+    (best, made)
+}
+
+/// The derivation, or one that is proved because the reasoning has another name that the chat template reads: the only
+/// remedy that changes the draft.
+pub(super) fn with_name<T>(
+    (best, made): (Derivation, T),
+    options: &Options,
+    derive: &impl Fn(&Options) -> (Derivation, T),
+) -> (Derivation, T) {
+    if best.status != Status::Partial || best.missing.is_some() {
+        return (best, made);
+    }
+    for name in other_names(&best, options) {
+        let named = Options { reasoning_field: Some(name.clone()), ..options.clone() };
+        let (mut found, made) = derive(&named);
+        if found.status == Status::Proved {
+            let message = format!("the reasoning is named `{name}`, which the chat template reads as well");
+            found.remedy = Some(Remedy::ReasoningField(name));
+            found.diagnostics.insert(0, Diagnostic::new(Severity::Note, "derive-took", message));
+            return (found, made);
+        }
     }
     (best, made)
 }

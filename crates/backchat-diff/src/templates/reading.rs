@@ -5,8 +5,7 @@ use crate::compare::Comparison;
 use crate::kinds::{Dim, Kind, conversation};
 use crate::side::{Chat, Outcome};
 use backchat_core::json::Value;
-use backchat_derive::derive::{self, Status, derive, derive_and_prove, prove};
-use backchat_parser::template::Template;
+use backchat_derive::derive::{self, Pair, Status};
 
 /// The drafts of both templates.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,23 +36,9 @@ pub(super) fn drafts(chats: [&Chat; 2], changes: &[Change], options: &Options) -
             derive::Options::default().variables(chat.variables.clone()).now(Some(options.clock().to_owned()));
         options.special_tokens(tokens).leave_policies(true)
     };
-    // The new draft is needed first: the old chat template is then rendered once for its own draft and for that.
-    let of_new = derive(&chats[1].template, &given(chats[1]));
-    let loaded = |draft: &Option<Value>| Some(Template::from_value(draft.as_ref()?).ok()?.template);
-    let (of_old, new_on_old) = match loaded(&of_new.response_template) {
-        Some(template) => derive_and_prove(&chats[0].template, &template, &given(chats[0])),
-        None => (derive(&chats[0].template, &given(chats[0])), None),
-    };
-    let is_proved = [&of_old, &of_new].iter().all(|derivation| derivation.status == Status::Proved);
-    let drafts = [of_old.response_template, of_new.response_template];
-    let reads_other = match drafts[0] == drafts[1] && is_proved {
-        true => [Some(true), Some(true)],
-        false => {
-            let prove = |template: Template| prove(&chats[1].template, &template, &given(chats[1])).status;
-            let old_on_new = loaded(&drafts[0]).map(prove);
-            [old_on_new, new_on_old].map(|status| status.map(|status| status == Status::Proved))
-        }
-    };
+    let Pair { drafts, on_other, .. } =
+        Pair::derive(chats.map(|chat| chat.template.as_str()), [&given(chats[0]), &given(chats[1])]);
+    let reads_other = on_other.map(|status| status.map(|status| status == Status::Proved));
     // What ended early says nothing about the drafts.
     backchat_chat::ended().is_none().then_some(Drafts { drafts, reads_other })
 }
