@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use backchat::diff::{Chat, ChatDiff, Options, Verdict, What, chat_templates, response_templates};
+use backchat::diff::{Chat, ChatDiff, Coverage, Options, Verdict, What, chat_templates, response_templates};
 use backchat::{Template, Value};
 use proptest::prelude::*;
 
@@ -377,6 +377,79 @@ fn a_converted_model_is_compared_with_its_source_each_with_its_own_tokens() {
 }
 
 #[test]
+fn a_response_template_that_is_given_reads_the_renders_in_the_place_of_drafts() {
+    let content = |close: &str| {
+        let text = format!(r#"{{"start_anchor": "<assistant>", "fields": {{"content": {{"close": "{close}"}}}}}}"#);
+        Template::load(&text).unwrap().template
+    };
+    let given = |response: &Template, template: &str| Chat { response: Some(response.clone()), ..chat(template) };
+    let stopping = PLAIN.replace("<end>", "<stop>");
+    let (end, stop) = (content("<end>"), content("<stop>"));
+    for (old, new, words, loses) in [
+        (&end, &end, "the response template misreads new renders: `", true),
+        (&stop, &stop, "the response template misreads old renders: `", true),
+        (&end, &stop, "another one; the old one misreads new renders: `", true),
+    ] {
+        let options = Options::default();
+        let diff = chat_templates(&given(old, PLAIN), &given(new, &stopping), &options).unwrap();
+        assert!(diff.text().contains(&format!("\ndraft      {words}")), "{}", diff.text());
+        let drafts = diff.drafts.unwrap();
+        assert_eq!((drafts.are_given, drafts.loses()), (true, loses));
+    }
+    // The draft stands in for the side that has none.
+    let diff = chat_templates(&given(&end, PLAIN), &chat(&stopping), &Options::default()).unwrap();
+    let [old_on_new, new_on_old] = diff.drafts.unwrap().reads_other();
+    assert_eq!([old_on_new, new_on_old], [Some(false), Some(false)]);
+}
+
+#[test]
+fn the_command_takes_a_response_template_and_a_tokenizer() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let config = |end: u32, is_special: bool| {
+        format!(
+            r#"{{"added_tokens_decoder": {{"7": {{"content": "<assistant>", "special": true}},
+                "{end}": {{"content": "<end>", "special": {is_special}}}}}}}"#
+        )
+    };
+    for (model, end, is_special) in [("one", 8, true), ("other", 9, false)] {
+        fs::create_dir(folder.path().join(model)).unwrap();
+        write(&format!("{model}/chat_template.jinja"), PLAIN);
+        write(&format!("{model}/tokenizer_config.json"), &config(end, is_special));
+    }
+    write("stop.jinja", &PLAIN.replace("<end>", "<stop>"));
+    write("r.json", r#"{"start_anchor": "<assistant>", "fields": {"content": {"close": "<end>"}}}"#);
+    let said = |arguments: &[&str]| {
+        let output = backchat(&[&["diff"], arguments].concat(), folder.path());
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let (code, text) = said(&["one", "other"]);
+    assert!(code == Some(0) && text.ends_with("\ntokens     <end>: id 8 → id 9\n"), "{text}");
+    let (_, text) = said(&["one", "stop.jinja", "--tokenizer", "one/tokenizer_config.json"]);
+    assert!(text.contains("\ntokens     <stop>: id 8 → no single token\n"), "{text}");
+    let (code, text) = said(&["one", "stop.jinja", "--response-template", "r.json", "--fail-on", "draft"]);
+    assert!(code == Some(1) && text.contains("\ndraft      the response template misreads new renders: `"), "{text}");
+    for arguments in [["--response-template", "stop.jinja"], ["--tokenizer", "r.json"]] {
+        let (code, text) = said(&[&["one", "other"], arguments.as_slice()].concat());
+        assert!(code == Some(2) && text.contains(arguments[1]), "{text}");
+    }
+}
+
+#[test]
+fn what_no_conversation_took_is_named_with_the_reason() {
+    let guarded = "{% if messages | map(attribute='content') | join | length == 77777 %}a{% endif %}";
+    let diff = compared(&format!("{guarded}{PLAIN}"), &format!("{guarded}\n{}", PLAIN.replace("<end>", "<stop>")));
+    let covered = "covered    every branch but for line 1 (new): its test never held; line 1 (old):\n           its test never held\n";
+    assert!(diff.text().contains(covered), "{}", diff.text());
+    // A conversation has a message, and a loop within a test of its list has an item.
+    let listed = format!("{{% if tools %}}{{% for tool in tools %}}T{{% endfor %}}{{% endif %}}{PLAIN}");
+    assert_eq!(
+        compared(PLAIN, &listed).coverage,
+        [0, 2].map(|more| Coverage { all: 4 + 2 * more, taken: 4 + 2 * more, not_taken: vec![] })
+    );
+}
+
+#[test]
 fn every_form_has_the_same_bytes_twice_and_fits_a_screen() {
     let folder = Path::new(ROOT).join("chat_templates");
     let folder = folder.to_str().unwrap();
@@ -409,5 +482,6 @@ fn a_report_is_one_page() {
     assert_eq!(output.status.code(), Some(1));
     let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.contains("every conversation"));
+    assert!(page.contains("<code class=\"del\">") && page.contains("<code class=\"ins\">"), "{page}");
     assert!(!page.contains('\u{1b}') && !page.contains("<b>&"), "the text of templates is escaped");
 }

@@ -3,8 +3,9 @@
 use crate::response::{ParseChange, Parsed, ResponseDiff};
 use crate::search::Coverage;
 use crate::side::Outcome;
-use crate::templates::{Case, Change, ChatDiff, LineHunk, Turn};
+use crate::templates::{Case, Change, ChatDiff, Drafts, LineHunk, Turn, is_proved};
 use backchat_core::json::{Object, Value};
+use backchat_derive::derive::Held;
 
 fn object<const N: usize>(entries: [(&str, Value); N]) -> Object {
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
@@ -25,7 +26,7 @@ impl ChatDiff {
             object([
                 ("all", coverage.all.into()),
                 ("taken", coverage.taken.into()),
-                ("not_taken", lines(&coverage.not_taken)),
+                ("not_taken", list(&coverage.not_taken, |untaken| untaken.line.into())),
             ])
         };
         let [old, new] = &self.coverage;
@@ -40,15 +41,7 @@ impl ChatDiff {
         let fact = |fact: &crate::templates::FactChange| {
             object([("fact", fact.fact.as_str().into()), ("old", fact.old.clone()), ("new", fact.new.clone())]).into()
         };
-        let drafts = self.drafts.as_ref().map_or(Value::Null, |drafts| {
-            let [old, new] = drafts.drafts.clone().map(Option::unwrap_or_default);
-            let [old_on_new, new_on_old] = drafts.reads_other.map(|reads| reads.map_or(Value::Null, Value::from));
-            let entries = [("old", old), ("new", new), ("same", drafts.is_same().into())];
-            let mut drafts = object(entries);
-            drafts.insert("old_on_new", old_on_new);
-            drafts.insert("new_on_old", new_on_old);
-            drafts.into()
-        });
+        let drafts = self.drafts.as_ref().map_or(Value::Null, read);
         let (prefix, facts): (Vec<_>, Vec<_>) =
             self.facts.iter().cloned().partition(|fact| fact.fact.starts_with("prefix_"));
         let masks: Vec<_> = facts
@@ -72,9 +65,31 @@ impl ChatDiff {
             ("masks", list(&masks, fact)),
             ("prefix", object([("facts", list(&prefix, fact)), ("shared_bytes", shared)]).into()),
             ("tokens", list(&self.tokens, fact)),
+            ("token_ids", list(&self.token_ids, fact)),
             ("not_run", object([("old", lines(touched_old)), ("new", lines(touched_new))]).into()),
         ]))
     }
+}
+
+/// The response templates, and how each reads the renders of both.
+fn read(drafts: &Drafts) -> Value {
+    let [old, new] = drafts.templates.clone().map(Option::unwrap_or_default);
+    let [[old_on_old, old_on_new], [new_on_old, new_on_new]] = &drafts.reads;
+    let misread = |held: &Option<Held>| held.as_ref().and_then(|held| held.misread.as_deref()).map(Value::from);
+    let is_read = |held: &Option<Held>| held.as_ref().map_or(Value::Null, |held| is_proved(held).into());
+    let misread = [("old_on_new", misread(old_on_new)), ("new_on_old", misread(new_on_old))];
+    object([
+        ("old", old),
+        ("new", new),
+        ("given", drafts.are_given.into()),
+        ("same", drafts.is_same().into()),
+        ("old_on_old", is_read(old_on_old)),
+        ("old_on_new", is_read(old_on_new)),
+        ("new_on_old", is_read(new_on_old)),
+        ("new_on_new", is_read(new_on_new)),
+        ("misread", object(misread.map(|(name, text)| (name, text.unwrap_or_default()))).into()),
+    ])
+    .into()
 }
 
 fn turn(turn: &Turn) -> Value {

@@ -15,6 +15,14 @@ pub struct Model {
     pub response: Option<Template>,
 }
 
+impl Model {
+    /// Its chat template, with the stored response template unless another one is given.
+    fn chat_with_response(&self) -> Option<Chat> {
+        let chat = self.chat.clone()?;
+        Some(Chat { response: chat.response.or_else(|| self.response.clone()), ..chat })
+    }
+}
+
 /// What changes between two models.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -33,8 +41,8 @@ pub struct ModelDiff {
 ///
 /// A chat template does not compile, or both refuse everything.
 pub fn models(old: &Model, new: &Model, options: &Options) -> Result<ModelDiff, Problem> {
-    let chat = match (&old.chat, &new.chat) {
-        (Some(old), Some(new)) => Some(chat_templates(old, new, options)?),
+    let chat = match (old.chat_with_response(), new.chat_with_response()) {
+        (Some(old), Some(new)) => Some(chat_templates(&old, &new, options)?),
         _ => None,
     };
     let partner = new.chat.as_ref().or(old.chat.as_ref());

@@ -5,6 +5,7 @@ use backchat_chat::{
     ChatTemplate, Prepared, Ran, RenderError, RenderOptions, Rendered, render_prepared, render_recorded,
 };
 use backchat_core::json::{Object, Value};
+use backchat_parser::template::Template;
 
 /// A chat template and the variables of its model.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,10 @@ pub struct Chat {
     pub variables: Object,
     /// The name of its file, for messages.
     pub name: String,
+    /// The response template that reads its turns, in the place of the draft.
+    pub response: Option<Template>,
+    /// The special tokens of its tokenizer, with their ids.
+    pub token_ids: Vec<(String, u32)>,
 }
 
 /// What a template makes of a conversation.

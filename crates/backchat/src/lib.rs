@@ -157,10 +157,11 @@ pub mod derive {
 pub mod diff {
     //! What changes for whom between two chat templates, two response templates, or two models.
 
+    pub use backchat_derive::derive::Held;
     pub use backchat_diff::{
         Case, Change, Chat, ChatDiff, Conversation, Coverage, Dim, Drafts, FactChange, LineHunk, Model, ModelDiff,
-        Options, Outcome, ParseChange, Parsed, Problem, ResponseDiff, Touched, Turn, Verdict, What, chat_templates,
-        models, response_templates,
+        Options, Outcome, ParseChange, Parsed, Problem, ResponseDiff, Touched, Turn, Untaken, Verdict, What,
+        chat_templates, models, response_templates,
     };
 }
 

@@ -55,6 +55,12 @@ pub struct Diff {
     /// Compare response templates on the turns of this chat template
     #[arg(long, value_name = "SOURCE")]
     chat_template: Option<String>,
+    /// Show how this response template reads the renders of both, in the place of their drafts
+    #[arg(long, value_name = "FILE")]
+    response_template: Option<String>,
+    /// Compare the ids of special tokens by this tokenizer.json, or the one in a model folder
+    #[arg(long, value_name = "FILE")]
+    tokenizer: Option<String>,
     /// Show every case and both renders of one change, or of all
     #[arg(long, value_name = "N", num_args = 0..=1)]
     explain: Option<Option<usize>>,
@@ -107,6 +113,7 @@ impl Diff {
         }
         if self.watch {
             let named = self.sides.iter().chain(&self.path).chain(&self.chat_template);
+            let named = named.chain(&self.response_template).chain(&self.tokenizer);
             return watch::run("diff", &Watched::new(named).without(self.page.file()), global);
         }
         if self.git {
@@ -174,6 +181,14 @@ impl Diff {
                 }
             }
         }
+        for chat in opened.iter_mut().filter_map(|side| side.model.chat.as_mut()) {
+            if let Some(file) = &self.response_template {
+                chat.response = Some(sides::response_template(file)?);
+            }
+            if let Some(file) = &self.tokenizer {
+                chat.token_ids = sides::token_ids(file)?;
+            }
+        }
         let [old_side, new_side] = &opened;
         self.page.check_target()?;
         let is_partner_only = self.chat_template.is_some() && old_side.is_response_file && new_side.is_response_file;
@@ -238,7 +253,7 @@ impl Diff {
             FailOn::Mask => is(What::Mask),
             FailOn::Draft => {
                 let drafts = diff.chat.as_ref().and_then(|chat| chat.drafts.as_ref());
-                drafts.is_some_and(|drafts| !drafts.is_same() || drafts.reads_other.contains(&Some(false)))
+                drafts.is_some_and(|drafts| !drafts.is_same() || drafts.loses())
             }
         })
     }

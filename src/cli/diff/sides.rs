@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use crate::cli::Failure;
 use crate::cli::chat_options::Given;
+use crate::cli::{Failure, input};
 use backchat_chat::source::{self, Source};
+use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_diff::{Chat, Model};
 use backchat_legacy::schema::source::Source as Stored;
+use backchat_parser::template::Template;
 use backchat_workbench::answers;
 
 /// Where a side is, and how messages name it.
@@ -56,7 +58,10 @@ impl Opened {
         {
             source.file.clone_from(&place.shown);
         }
-        let chat = source.as_ref().map(|source| chat_of(source, given));
+        let mut chat = source.as_ref().map(|source| chat_of(source, given));
+        if let Some(chat) = &mut chat {
+            chat.token_ids = answers::token_ids(&place.path)?;
+        }
         let is_response_file = chat.is_none() && response.is_some();
         Ok(Self { model: Model { chat, response }, source, stored, is_response_file })
     }
@@ -85,5 +90,32 @@ fn is_jinja(path: &str) -> bool {
 }
 
 fn chat_of(source: &Source, given: &Given) -> Chat {
-    Chat { template: source.template.clone(), variables: given.variables(source), name: source.file.clone() }
+    let name = source.file.clone();
+    Chat { template: source.template.clone(), variables: given.variables(source), name, ..Chat::default() }
+}
+
+/// The response template that reads the renders of both.
+pub(super) fn response_template(file: &str) -> Result<Template, Failure> {
+    match answers::response(file, false)? {
+        Some(Stored::Template(opened)) => Ok(opened.loaded.template),
+        _ => {
+            let message = format!("{} holds no response template", escape(file));
+            let help = "pass a response template, such as one that `backchat derive -o` writes";
+            Err(Diagnostic::error("no-response-template", message).help(help).into())
+        }
+    }
+}
+
+/// The ids of the special tokens in a tokenizer's file, or in those of a model folder.
+pub(super) fn token_ids(file: &str) -> Result<Vec<(String, u32)>, Failure> {
+    let ids = match Path::new(file).is_dir() {
+        true => answers::token_ids(file)?,
+        false => answers::token_ids_of(&input::json(file)?),
+    };
+    if ids.is_empty() {
+        let message = format!("{} lists no special tokens", escape(file));
+        let help = "pass a tokenizer.json or a tokenizer_config.json, or the folder that holds one";
+        return Err(Diagnostic::error("no-special-tokens", message).help(help).into());
+    }
+    Ok(ids)
 }

@@ -39,7 +39,7 @@ pub use proof::{
 pub use proof::{
     Tolerance, Unverified, Verdict, conversations, reasoning_field, tools as proof_tools, with_conversations,
 };
-pub use prove::{Pair, Proven, hunt, prove, prove_and_list, readable_turns};
+pub use prove::{Held, Pair, Proven, hunt, prove, prove_and_list, readable_turns};
 pub use readers::{ReaderVerdict, rewrite};
 pub use recorded::{Departure, Explained, Sample};
 pub use report::{Derivation, Remedy, Status};

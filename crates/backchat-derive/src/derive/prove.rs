@@ -84,40 +84,76 @@ fn prove_and<T>(
     }
 }
 
-/// The drafts of two chat templates, and how each reads the turns of the other chat template.
+/// What the proof of a response template against a chat template comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Held {
+    /// The status.
+    pub status: Status,
+    /// The shortest turn that it misreads.
+    pub misread: Option<String>,
+}
+
+impl Held {
+    fn new(status: Status, verdict: &Verdict) -> Self {
+        Self { status, misread: verdict.failures.first().map(|failure| failure.text.clone()) }
+    }
+}
+
+impl From<&Proven> for Held {
+    fn from(proven: &Proven) -> Self {
+        Self::new(proven.status, &proven.verdict)
+    }
+}
+
+/// The drafts of two chat templates, and how each reads the turns of both.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Pair {
     /// The draft of each, if there is one.
     pub drafts: [Option<Value>; 2],
-    /// What the proof of each against the other chat template comes to.
-    pub on_other: [Option<Status>; 2],
+    /// How each reads the turns of the first chat template, and of the second.
+    pub reads: [[Option<Held>; 2]; 2],
 }
 
 impl Pair {
     /// Derives both drafts, and proves each against the other chat template with the renders of that derivation.
     pub fn derive(sources: [&str; 2], options: [&Options; 2]) -> Self {
-        let [one, other] = sources;
-        let first = |others: Option<&Value>| {
-            let held = |chosen: &Chosen, job: &Job<'_>| held(others?, chosen, job);
-            let (derivation, held) = draft(one, options[0], held);
-            let status = held.flatten().map(|held| within(&derivation, held));
-            (derivation.response_template, status)
+        let [first, second] = sources;
+        let of_first = |others: Option<&Value>| {
+            let (derivation, held) = draft(first, options[0], |chosen, job| Some(proven_beside(others?, chosen, job)));
+            let held = held.flatten().map(|proven| derivation.holds_beside(proven));
+            (derivation, held)
         };
         examine(options[1].budget, || {
-            let both = |chosen: &Chosen, job: &Job<'_>| {
-                let (drafted, status) = first(Some(&chosen.attempt.draft));
-                let held = drafted.as_ref().and_then(|drafted| held(drafted, chosen, job));
-                (drafted, status, held)
+            let (of_second, made) = draft(second, options[1], |chosen, job| {
+                let (derivation, held) = of_first(Some(&chosen.attempt.draft));
+                let drafted = derivation.response_template.as_ref();
+                let proven = drafted.map(|drafted| proven_beside(drafted, chosen, job));
+                (derivation, held, proven)
+            });
+            let (of_first, second_on_first, proven) = made.unwrap_or_else(|| (of_first(None).0, None, None));
+            let first_on_second = proven.map(|proven| of_second.holds_beside(proven));
+            let own = |derivation: &Derivation| {
+                let has_draft = derivation.response_template.is_some();
+                has_draft.then(|| Held::new(derivation.status, &derivation.verdict))
             };
-            let (derivation, made) = draft(other, options[1], both);
-            let Some((drafted, status, held)) = made else {
-                let (drafted, _) = first(None);
-                return Self { drafts: [drafted, derivation.response_template], on_other: [None, None] };
-            };
-            let of_first = held.map(|held| within(&derivation, held));
-            Self { drafts: [drafted, derivation.response_template], on_other: [of_first, status] }
+            Self {
+                reads: [[own(&of_first), first_on_second], [second_on_first, own(&of_second)]],
+                drafts: [of_first.response_template, of_second.response_template],
+            }
         })
+    }
+}
+
+impl Derivation {
+    /// What another draft comes to that its renders proved; `None` is its own one.
+    fn holds_beside(&self, proven: Option<Held>) -> Held {
+        match proven {
+            Some(held) if self.missing.is_some() => Held { status: Status::Partial, ..held },
+            Some(held) => held,
+            None => Held::new(self.status, &self.verdict),
+        }
     }
 }
 
@@ -127,21 +163,11 @@ fn draft<T>(source: &str, options: &Options, make: impl Fn(&Chosen, &Job<'_>) ->
     remedies::with_name(once(options), options, &once)
 }
 
-/// What the proof of another draft comes to; `None` in it if that is the draft that was chosen.
-fn held(other: &Value, chosen: &Chosen, job: &Job<'_>) -> Option<Option<Status>> {
-    if chosen.attempt.draft == *other {
-        return Some(None);
-    }
-    let template = Template::from_value(other).ok()?.template;
-    Some(Some(hold_against(&job.proof, &template, job.options).status))
-}
-
-/// The status of another draft in view of the derivation whose renders proved it.
-fn within(derivation: &Derivation, held: Option<Status>) -> Status {
-    match held {
-        Some(_) if derivation.missing.is_some() => Status::Partial,
-        held => held.unwrap_or(derivation.status),
-    }
+/// What the proof of another draft comes to, with the renders of a derivation; `None` if it is the draft of that.
+fn proven_beside(other: &Value, chosen: &Chosen, job: &Job<'_>) -> Option<Held> {
+    let is_other = chosen.attempt.draft != *other;
+    let template = is_other.then(|| Template::from_value(other).ok())??.template;
+    Some(Held::from(&hold_against(&job.proof, &template, job.options)))
 }
 
 /// How many conversations of a hunt may take the work of one proof.
@@ -256,15 +282,14 @@ mod tests {
             let pair = Pair::derive(sources, [&options, &options]);
             let drafts = sources.map(|source| crate::derive::derive(source, &options).response_template);
             assert_eq!(pair.drafts, drafts, "{sources:?}");
-            let proves = |draft: &Option<Value>, source: &str| {
-                let template = Template::from_value(draft.as_ref()?).unwrap().template;
-                Some(prove(source, &template, &options).status)
-            };
-            let on_other = match &drafts {
-                [Some(_), Some(_)] => [proves(&drafts[0], sources[1]), proves(&drafts[1], sources[0])],
-                _ => [None, None],
-            };
-            assert_eq!(pair.on_other, on_other, "{sources:?}");
+            for (draft, reads) in drafts.iter().zip(&pair.reads) {
+                for (source, held) in sources.into_iter().zip(reads) {
+                    let template = draft.as_ref().map(|draft| Template::from_value(draft).unwrap().template);
+                    let proven = template.map(|template| prove(source, &template, &options));
+                    let proven = proven.filter(|proven| proven.status != Status::Failed);
+                    assert_eq!(held, &proven.as_ref().map(Held::from), "{sources:?}");
+                }
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use backchat_probe::diff::{DiffTag, operations};
 use candidates::Source;
 use taken::{Goal, Taken};
 
-pub use taken::Coverage;
+pub use taken::{Coverage, Untaken};
 
 /// How many conversations are tried for the branches that the edit touches, and for all others.
 const MOST_TRIES: [usize; 2] = [500, 150];

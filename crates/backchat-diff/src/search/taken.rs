@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use backchat_chat::{Branches, Ran, Relation, branches};
+use backchat_chat::{Branches, Branching, Ran, Relation, branches};
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
 
@@ -21,8 +21,17 @@ pub struct Coverage {
     pub all: usize,
     /// How many were taken.
     pub taken: usize,
-    /// 1-based lines of the others.
-    pub not_taken: Vec<usize>,
+    /// The others, by their lines.
+    pub not_taken: Vec<Untaken>,
+}
+
+/// A branch that no conversation took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Untaken {
+    /// The 1-based line of its condition.
+    pub line: usize,
+    /// What never happened, in words.
+    pub why: &'static str,
 }
 
 /// One way a condition went.
@@ -185,18 +194,46 @@ impl Taken {
     pub(super) fn coverage(&self, source: &str) -> Coverage {
         let mut coverage = Coverage::default();
         for branching in self.branches.conditions.iter().filter(|branching| !branching.is_fixed) {
-            let mut ways = vec![self.had(&branching.span, false), self.had(&branching.span, true)];
-            if branching.is_loop {
-                ways.push(self.condition(&branching.span).is_some_and(|known| known.several));
-            }
-            let taken = ways.iter().filter(|way| **way).count();
+            let ways = self.ways(branching, source);
             coverage.all += ways.len();
-            coverage.taken += taken;
-            if taken < ways.len() {
-                backchat_core::push_new(&mut coverage.not_taken, line_column(source, branching.span.start).0);
-            }
+            coverage.taken += ways.iter().filter(|(is_taken, _)| *is_taken).count();
+            let line = line_column(source, branching.span.start).0;
+            let untaken = ways.iter().filter(|(is_taken, _)| !is_taken).map(|(_, why)| *why);
+            let untaken: Vec<&'static str> = untaken.collect();
+            let why = match untaken.as_slice() {
+                [] => continue,
+                [why] => why,
+                _ => "it was never reached",
+            };
+            let is_known = coverage.not_taken.iter().any(|known| known.line == line);
+            coverage.not_taken.extend((!is_known).then_some(Untaken { line, why }));
         }
         coverage.not_taken.sort_unstable();
         coverage
+    }
+
+    /// The branches of a condition: whether each was taken, and what never happened if it was not.
+    fn ways(&self, branching: &Branching, source: &str) -> Vec<(bool, &'static str)> {
+        let [is_false, is_true] = [false, true].map(|outcome| self.had(&branching.span, outcome));
+        if !branching.is_loop {
+            return vec![(is_false, "its test always held"), (is_true, "its test never held")];
+        }
+        let several = self.condition(&branching.span).is_some_and(|known| known.several);
+        let mut ways = vec![(is_true, "its loop never ran"), (several, "its loop never ran twice")];
+        if is_false || !self.is_never_empty(&branching.span, source) {
+            ways.push((is_false, "its loop always ran"));
+        }
+        ways
+    }
+
+    /// Whether a loop has an item wherever it is reached: a conversation has a message, and a test may ask for the list.
+    fn is_never_empty(&self, list: &Range<usize>, source: &str) -> bool {
+        let name = |span: &Range<usize>| source.get(span.clone()).map(str::trim);
+        let is_tested = self.branches.parts.iter().any(|part| {
+            let is_around = part.span.start <= list.start && list.end <= part.span.end;
+            let holds = |(span, outcome): &(Range<usize>, bool)| *outcome && name(span) == name(list);
+            is_around && !part.after.is_empty() && part.after.iter().all(holds)
+        });
+        is_tested || name(list) == Some("messages")
     }
 }

@@ -2,6 +2,7 @@
 
 mod change;
 mod reading;
+mod token_ids;
 mod words;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use backchat_probe::probe::NOW;
 
 pub use change::{Case, Change, LineHunk, Touched, What};
 pub use reading::Drafts;
+pub(crate) use reading::is_proved;
 
 /// How many kinds every comparison renders.
 const KINDS: usize = 4_600;
@@ -170,6 +172,8 @@ pub struct ChatDiff {
     pub facts: Vec<FactChange>,
     /// Special tokens that differ.
     pub tokens: Vec<FactChange>,
+    /// The ids of special tokens that differ; `null` is a text that is no single token.
+    pub token_ids: Vec<FactChange>,
     /// The drafts of both, if a change may affect them.
     pub drafts: Option<Drafts>,
     /// How many bytes a prompt with history shares with the one that a server cached before.
@@ -191,6 +195,7 @@ pub fn chat_templates(old: &Chat, new: &Chat, options: &Options) -> Result<ChatD
     let work = || {
         let mut diff = compared([&sides[0], &sides[1]], options)?;
         diff.tokens = tokens(old, new);
+        diff.token_ids = token_ids::changes([old, new], &diff.changes);
         diff.drafts = reading::drafts([old, new], &diff.changes, options);
         diff.facts = facts([old, new], [&sides[0].template, &sides[1].template], options);
         diff.ended = backchat_chat::ended();
@@ -253,6 +258,7 @@ fn compared(sides: [&Side; 2], options: &Options) -> Result<ChatDiff, Problem> {
         changes,
         facts: Vec::new(),
         tokens: Vec::new(),
+        token_ids: Vec::new(),
         drafts: None,
         shared_bytes: reading::shared_bytes(&comparison),
         ended: None,

@@ -5,42 +5,89 @@ use crate::compare::Comparison;
 use crate::kinds::{Dim, Kind, conversation};
 use crate::side::{Chat, Outcome};
 use backchat_core::json::Value;
-use backchat_derive::derive::{self, Pair, Status};
+use backchat_derive::derive::{self, Held, Pair, Status};
+use backchat_parser::template::Template;
 
-/// The drafts of both templates.
+/// The response templates of both chat templates, and how each reads the renders of both.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drafts {
-    /// The draft of each, if there is one.
-    pub drafts: [Option<Value>; 2],
-    /// Whether the old one reads the turns of the new chat template, and the other way round, if that was proved.
-    pub reads_other: [Option<bool>; 2],
+    /// Those that were given, or else the drafts.
+    pub templates: [Option<Value>; 2],
+    /// Whether one was given.
+    pub are_given: bool,
+    /// How each reads the renders of the old chat template, and those of the new one.
+    pub reads: [[Option<Held>; 2]; 2],
 }
 
 impl Drafts {
     /// Whether they are the same.
     pub fn is_same(&self) -> bool {
-        let [old, new] = &self.drafts;
+        let [old, new] = &self.templates;
         old == new
+    }
+
+    /// Whether the old one reads the turns of the new chat template, and the other way round, if that was proved.
+    pub fn reads_other(&self) -> [Option<bool>; 2] {
+        let [[_, old_on_new], [new_on_old, _]] = &self.reads;
+        [old_on_new, new_on_old].map(|held| held.as_ref().map(is_proved))
+    }
+
+    /// Whether one reads the renders of its own chat template and not those of the other.
+    pub fn loses(&self) -> bool {
+        let [[old_on_old, old_on_new], [new_on_old, new_on_new]] = &self.reads;
+        let is = |held: &Option<Held>, wanted| held.as_ref().is_some_and(|held| is_proved(held) == wanted);
+        is(old_on_old, true) && is(old_on_new, false) || is(new_on_new, true) && is(new_on_old, false)
     }
 }
 
-/// The drafts, if a change is in the turn or before it: no other change can affect them.
+/// Whether everything is read.
+pub(crate) fn is_proved(held: &Held) -> bool {
+    held.status == Status::Proved
+}
+
+/// The response templates, if a change is in the turn or before it: no other change can affect them.
 pub(super) fn drafts(chats: [&Chat; 2], changes: &[Change], options: &Options) -> Option<Drafts> {
     let concerns = |touched: &Touched| matches!(touched, Touched::Prompt | Touched::Turn | Touched::History);
     if !changes.iter().any(|change| change.touches.iter().any(concerns)) {
         return None;
     }
-    let given = |chat: &Chat| {
+    let used = chats.map(|chat| {
         let tokens = chat.variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
-        let options =
-            derive::Options::default().variables(chat.variables.clone()).now(Some(options.clock().to_owned()));
-        options.special_tokens(tokens).leave_policies(true)
+        let used = derive::Options::default().variables(chat.variables.clone()).now(Some(options.clock().to_owned()));
+        used.special_tokens(tokens).leave_policies(true)
+    });
+    let sources = chats.map(|chat| chat.template.as_str());
+    let drafts = match chats.map(|chat| chat.response.as_ref()) {
+        [None, None] => {
+            let Pair { drafts, reads, .. } = Pair::derive(sources, [&used[0], &used[1]]);
+            Drafts { templates: drafts, are_given: false, reads }
+        }
+        given => held(sources, given, &used),
     };
-    let Pair { drafts, on_other, .. } =
-        Pair::derive(chats.map(|chat| chat.template.as_str()), [&given(chats[0]), &given(chats[1])]);
-    let reads_other = on_other.map(|status| status.map(|status| status == Status::Proved));
     // What ended early says nothing about the drafts.
-    backchat_chat::ended().is_none().then_some(Drafts { drafts, reads_other })
+    backchat_chat::ended().is_none().then_some(drafts)
+}
+
+/// How the response templates that were given read the renders of both; the draft stands in for one that was not.
+fn held(sources: [&str; 2], given: [Option<&Template>; 2], options: &[derive::Options; 2]) -> Drafts {
+    let template = |side: usize| match given[side] {
+        Some(given) => Some(given.clone()),
+        None => {
+            let draft = derive::derive(sources[side], &options[side]).response_template?;
+            Some(Template::from_value(&draft).ok()?.template)
+        }
+    };
+    let used = [template(0), template(1)];
+    let reads = |template: &Option<Template>| {
+        [0, 1].map(|side: usize| {
+            let template = template.as_ref()?;
+            Some(Held::from(&derive::prove(sources[side], template, &options[side])))
+        })
+    };
+    let templates = [0, 1].map(|side: usize| used[side].as_ref().map(Template::to_value));
+    let of_old = reads(&used[0]);
+    let of_new = if templates[0] == templates[1] { of_old.clone() } else { reads(&used[1]) };
+    Drafts { templates, are_given: true, reads: [of_old, of_new] }
 }
 
 /// How many bytes of a prompt whose history has an answer both renders begin with, if they differ.

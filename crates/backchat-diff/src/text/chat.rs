@@ -7,12 +7,16 @@ use super::markdown::{MOST_MARKDOWN, cell, fenced, section};
 use crate::kinds::Dim;
 use crate::search::Coverage;
 use crate::side::Outcome;
-use crate::templates::{Change, ChatDiff, Drafts, LineHunk, Touched, Verdict};
+use crate::templates::{Change, ChatDiff, Drafts, LineHunk, Touched, Verdict, is_proved};
 use backchat_core::diagnostic::{counted, escape};
 use backchat_core::json::Value;
+use backchat_derive::derive::Held;
 
 /// Lines of a screen.
 const SCREEN: usize = 30;
+
+/// Of how many untaken branches the text says why they were not taken.
+const MOST_REASONS: usize = 2;
 
 /// How many facts are listed.
 const MOST_FACTS: usize = 4;
@@ -117,6 +121,13 @@ impl ChatDiff {
             let [old, new] = [&token.old, &token.new].map(|value| visible(&value.to_string()));
             lines.push(fitted(&format!("{:<11}{}: {old} → {new}", "tokens", token.fact), COLUMNS));
         }
+        for token in &self.token_ids {
+            let [old, new] = [&token.old, &token.new].map(|id| match id {
+                Value::Null => "no single token".to_owned(),
+                id => format!("id {id}"),
+            });
+            lines.push(fitted(&format!("{:<11}{}: {old} → {new}", "tokens", visible(&token.fact)), COLUMNS));
+        }
         let [old, new] = &self.turn;
         for (label, one, other) in [("prompt", &old.prompt, &new.prompt), ("turn ends", &old.end, &new.end)] {
             if one != other {
@@ -158,10 +169,18 @@ impl ChatDiff {
         if old.not_taken.is_empty() && new.not_taken.is_empty() {
             return "every branch of both was taken".to_owned();
         }
+        if old.not_taken.len() + new.not_taken.len() <= MOST_REASONS {
+            let of = |coverage: &Coverage, side: &str| {
+                let named = coverage.not_taken.iter();
+                named.map(|untaken| format!("line {} ({side}): {}", untaken.line, untaken.why)).collect::<Vec<_>>()
+            };
+            return format!("every branch but for {}", [of(new, "new"), of(old, "old")].concat().join("; "));
+        }
         let side = |taken: &Coverage, name: &str| {
-            let lines: Vec<String> = taken.not_taken.iter().take(5).map(usize::to_string).collect();
+            let lines: Vec<String> = taken.not_taken.iter().take(5).map(|untaken| untaken.line.to_string()).collect();
             let more = if taken.not_taken.len() > 5 { ", …" } else { "" };
-            let but = format!(" but for lines {}{more}", lines.join(", "));
+            let word = if taken.not_taken.len() == 1 { "line" } else { "lines" };
+            let but = format!(" but for {word} {}{more}", lines.join(", "));
             let but = if taken.not_taken.is_empty() { String::new() } else { but };
             format!("{name} {} of {} branches{but}", taken.taken, taken.all)
         };
@@ -246,20 +265,43 @@ fn fact_word(value: &Value) -> String {
     }
 }
 
+/// Which response templates there are, and what each reads.
 fn draft_words(drafts: &Drafts) -> String {
-    let same = match &drafts.drafts {
+    let [of_old, of_new] = &drafts.reads;
+    let what = match &drafts.templates {
         [None, None] => "none can be derived of either",
         [Some(_), None] => "none can be derived of the new one",
         [None, Some(_)] => "none could be derived of the old one",
-        _ if drafts.is_same() => "the same for both",
+        _ if drafts.is_same() => {
+            let subject = if drafts.are_given { "the response template" } else { "the same for both, and" };
+            return format!("{subject} {}", reads(of_old));
+        }
         _ => "another one",
     };
-    let reads = match drafts.reads_other {
-        [Some(true), Some(true)] => ", and reads the renders of both",
-        [Some(false), Some(false)] => "; neither reads the renders of the other",
-        [Some(false), _] => "; the old one does not read the new renders",
-        [_, Some(false)] => "; the new one does not read the old renders",
-        _ => "",
+    let lost = |held: &Option<Held>, own: &Option<Held>, words: &str| {
+        let misread = held.as_ref().filter(|held| !is_proved(held) && own.as_ref().is_none_or(is_proved));
+        misread.map(|held| format!("; the {words} renders{}", example(held)))
     };
-    format!("{same}{reads}")
+    let old_on_new = lost(&of_old[1], &of_old[0], "old one misreads new");
+    let new_on_old = lost(&of_new[0], &of_new[1], "new one misreads old");
+    let both = of_old.iter().chain(of_new).all(|held| held.as_ref().is_some_and(is_proved));
+    let both = if both { ", and each reads the renders of both" } else { "" };
+    format!("{what}{both}{}{}", old_on_new.unwrap_or_default(), new_on_old.unwrap_or_default())
+}
+
+/// What one response template reads of the old renders and the new ones.
+fn reads([old, new]: &[Option<Held>; 2]) -> String {
+    let misread = |held: &Option<Held>| held.as_ref().filter(|held| !is_proved(held)).map(example);
+    match (misread(old), misread(new)) {
+        (None, None) => "reads the renders of both".to_owned(),
+        (None, Some(example)) => format!("misreads new renders{example}"),
+        (Some(example), None) => format!("misreads old renders{example}"),
+        (Some(_), Some(example)) => format!("misreads renders of both{example}"),
+    }
+}
+
+/// The shortest text that is misread.
+fn example(held: &Held) -> String {
+    let shown = |text: &String| format!(": `{}`", fitted(&visible(&plain(text)), 40));
+    held.misread.as_ref().map(shown).unwrap_or_default()
 }

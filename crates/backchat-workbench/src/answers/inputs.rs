@@ -53,10 +53,24 @@ pub fn samples(file: &str) -> Result<Vec<Sample>, Problem> {
 ///
 /// A tokenizer's file cannot be read.
 pub fn special_tokens(model: &str) -> Result<Vec<SpecialToken>, Problem> {
+    beside(model, special_tokens_of)
+}
+
+/// The tokens next to a model that stand for a whole text, special or not, with their ids.
+///
+/// # Errors
+///
+/// A tokenizer's file cannot be read.
+pub fn token_ids(model: &str) -> Result<Vec<(String, u32)>, Problem> {
+    beside(model, token_ids_of)
+}
+
+/// What the first tokenizer's file of a model lists.
+fn beside<T>(model: &str, list: impl Fn(&Value) -> Vec<T>) -> Result<Vec<T>, Problem> {
     let folder = input::place(model).map(PathBuf::from).ok().filter(|folder| folder.is_dir());
     let files = folder.iter().flat_map(|folder| FILES.map(|name| folder.join(name)));
     for file in files.filter(|file| file.is_file()) {
-        let tokens = special_tokens_of(&input::json(&file.display().to_string())?);
+        let tokens = list(&input::json(&file.display().to_string())?);
         if !tokens.is_empty() {
             return Ok(tokens);
         }
@@ -67,17 +81,34 @@ pub fn special_tokens(model: &str) -> Result<Vec<SpecialToken>, Problem> {
 /// Those of a `tokenizer_config.json` (`added_tokens_decoder`) or a `tokenizer.json` (`added_tokens`). A token that is
 /// added and not special is found in its characters, like any other.
 pub fn special_tokens_of(file: &Value) -> Vec<SpecialToken> {
-    let token = |id: Option<u32>, entry: &Value| -> Option<SpecialToken> {
-        let text = entry.get("content").and_then(Value::as_str).filter(|text| !text.is_empty())?;
-        let is_special = entry.get("special").and_then(Value::as_bool) == Some(true);
-        is_special.then(|| SpecialToken::new(text, id))
-    };
+    let special = added_tokens(file).into_iter().filter(|added| added.is_special);
+    special.map(|added| SpecialToken::new(added.text, added.id)).collect()
+}
+
+/// All added tokens of a tokenizer's file, with their ids.
+pub fn token_ids_of(file: &Value) -> Vec<(String, u32)> {
+    added_tokens(file).into_iter().filter_map(|added| Some((added.text.to_owned(), added.id?))).collect()
+}
+
+/// A token that a tokenizer's file adds to the vocabulary.
+struct AddedToken<'f> {
+    text: &'f str,
+    id: Option<u32>,
+    is_special: bool,
+}
+
+fn added_tokens(file: &Value) -> Vec<AddedToken<'_>> {
     if let Some(decoder) = file.get("added_tokens_decoder").and_then(Value::as_object) {
-        return decoder.iter().filter_map(|(id, entry)| token(id.parse().ok(), entry)).collect();
+        return decoder.iter().filter_map(|(id, entry)| added(id.parse().ok(), entry)).collect();
     }
     let entries = file.get("added_tokens").and_then(Value::as_list).unwrap_or(&[]);
     let id = |entry: &Value| entry.get("id").and_then(Value::as_i64).and_then(|id| u32::try_from(id).ok());
-    entries.iter().filter_map(|entry| token(id(entry), entry)).collect()
+    entries.iter().filter_map(|entry| added(id(entry), entry)).collect()
+}
+
+fn added(id: Option<u32>, entry: &Value) -> Option<AddedToken<'_>> {
+    let text = entry.get("content").and_then(Value::as_str).filter(|text| !text.is_empty())?;
+    Some(AddedToken { text, id, is_special: entry.get("special").and_then(Value::as_bool) == Some(true) })
 }
 
 #[cfg(test)]
@@ -91,6 +122,8 @@ mod tests {
         for text in [config, tokenizer] {
             let tokens = special_tokens_of(&backchat_core::json::read(text).unwrap_or_default());
             assert_eq!(tokens, [SpecialToken::new("<|a|>", Some(7))], "{text}");
+            let ids = token_ids_of(&backchat_core::json::read(text).unwrap_or_default());
+            assert_eq!(ids, [("<|a|>".to_owned(), 7), ("<b>".to_owned(), 8)], "{text}");
         }
     }
 }

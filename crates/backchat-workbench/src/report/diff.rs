@@ -1,12 +1,14 @@
 //! The page of a comparison: each change with both renders side by side, and the two templates with their lines marked.
 
+use std::ops::Range;
+
 use super::html::Html;
 use super::page::{Head, Mood, Section, page};
 use super::sides::{Piece, columns};
 use backchat_core::diagnostic::{counted, shortened};
 use backchat_core::json::Value;
-use backchat_diff::{Case, Change, ChatDiff, ModelDiff, Outcome, Parsed, ResponseDiff, Verdict};
-use backchat_probe::diff::{DiffTag, operations};
+use backchat_diff::{Case, Change, ChatDiff, Coverage, ModelDiff, Outcome, Parsed, ResponseDiff, Verdict};
+use backchat_probe::diff::{DiffTag, lines, operations};
 
 /// How many characters of a render are compared on the page.
 const LONGEST: usize = 20_000;
@@ -131,12 +133,55 @@ fn sides(html: &mut Html, titles: [&str; 2], [old, new]: [String; 2]) {
 
 fn templates(html: &mut Html, chat: &ChatDiff, [old, new]: [&str; 2]) {
     for (name, coverage) in ["old", "new"].into_iter().zip(&chat.coverage) {
-        let lines: Vec<String> = coverage.not_taken.iter().map(usize::to_string).collect();
-        let untaken =
-            if lines.is_empty() { String::new() } else { format!("; not taken at lines {}", lines.join(", ")) };
-        html.tag("p", "", &format!("{name}: {} of {} branches were taken{untaken}", coverage.taken, coverage.all));
+        html.tag("p", "", &format!("{name}: {} of {} branches were taken", coverage.taken, coverage.all));
     }
-    sides(html, ["old", "new"], [old.to_owned(), new.to_owned()]);
+    let (lines, others) = (lines(old), lines(new));
+    let mut touched: [Vec<Range<usize>>; 2] = Default::default();
+    for op in operations(&lines, &others).into_iter().filter(|op| op.tag() != DiffTag::Equal) {
+        touched[0].push(op.old_range());
+        touched[1].push(op.new_range());
+    }
+    let [old, new] = touched;
+    source(html, "old", &Marked { lines: &lines, touched: &old, class: "del", coverage: &chat.coverage[0] });
+    source(html, "new", &Marked { lines: &others, touched: &new, class: "ins", coverage: &chat.coverage[1] });
+}
+
+/// The source of a chat template with what is marked in it.
+struct Marked<'s> {
+    lines: &'s [&'s str],
+    /// The lines that the edit touches, from 0.
+    touched: &'s [Range<usize>],
+    class: &'static str,
+    coverage: &'s Coverage,
+}
+
+/// A chat template line by line: those that the edit touches, and those with a branch that no conversation took.
+fn source(html: &mut Html, name: &str, marked: &Marked<'_>) {
+    let title = format!("the {name} chat template");
+    html.folded(
+        true,
+        |html| html.text(&title),
+        |html| {
+            html.wide(&["line", name, "not taken"], |html| {
+                for (at, line) in marked.lines.iter().enumerate() {
+                    let is_touched = marked.touched.iter().any(|range| range.contains(&at));
+                    let untaken = marked.coverage.not_taken.iter().find(|untaken| untaken.line == at + 1);
+                    html.row(
+                        |html| html.text(&(at + 1).to_string()),
+                        |html| {
+                            html.cell(name, |html| {
+                                let class = if is_touched { marked.class } else { "" };
+                                html.of_class("code", class, |html| html.lines(line.trim_end_matches(['\r', '\n'])));
+                            });
+                            html.cell("not taken", |html| {
+                                html.tag("span", "doubtful", untaken.map_or("", |untaken| untaken.why));
+                            });
+                        },
+                    );
+                }
+            });
+        },
+    );
 }
 
 fn parses(html: &mut Html, response: &ResponseDiff) {
