@@ -441,6 +441,11 @@ fn what_no_conversation_took_is_named_with_the_reason() {
     let diff = compared(&format!("{guarded}{PLAIN}"), &format!("{guarded}\n{}", PLAIN.replace("<end>", "<stop>")));
     let covered = "covered    every branch but for line 1 (new): its test never held; line 1 (old):\n           its test never held\n";
     assert!(diff.text().contains(covered), "{}", diff.text());
+    // A filter whose result is taken once is not taken by what records it.
+    let joined = "{% set s = messages | map(attribute='content') | join %}{% if s %}S{% endif %}{% for m in messages %}\
+                  {{ m.content }}<end>{% endfor %}";
+    let diff = compared(joined, &joined.replace("<end>", "<stop>"));
+    assert!(diff.coverage[0].not_taken.iter().all(|untaken| untaken.why != "its test never held"), "{}", diff.text());
     // A conversation has a message, and a loop within a test of its list has an item.
     let listed = format!("{{% if tools %}}{{% for tool in tools %}}T{{% endfor %}}{{% endif %}}{PLAIN}");
     assert_eq!(

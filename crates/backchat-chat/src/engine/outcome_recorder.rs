@@ -9,6 +9,7 @@ use minijinja::Value;
 
 use crate::jinja::syntax::tree::{CompareOp, Span};
 use crate::values::Kind;
+use crate::values::equality::looks_alike;
 use backchat_core::json;
 
 /// How many different operands are kept of one outcome.
@@ -136,8 +137,8 @@ impl OutcomeRecorder {
             return;
         }
         // A text that is split into one piece stays whole.
-        let is_whole = matches!(Kind::of(after), Kind::List(items) if items.iter().eq(std::iter::once(before)));
-        let changed = before != after && !is_whole;
+        let is_whole = matches!(Kind::of(after), Kind::List([item]) if looks_alike(item, before));
+        let changed = !is_whole && !looks_alike(before, after);
         let mut changes = self.changes.borrow_mut();
         let change = changes.entry((span.start, span.end, changed)).or_insert_with(|| Change {
             span: span.clone(),
@@ -252,8 +253,13 @@ mod tests {
 
     #[test]
     fn filters_methods_and_slices_record_whether_they_change_a_text() {
-        let context = r#"{"m": {"text": "Hi.", "id": "call_17"}}"#;
+        let context = r#"{"m": {"text": "Hi.", "id": "call_17", "calls": [1, 2]}}"#;
         for (template, name, arguments, changed) in [
+            // What the result of a filter holds is there for the render, which takes it once.
+            ("{{ m.calls | map('string') | join }}", "map", r#"["string"]"#, true),
+            ("{{ m.calls | select('odd') | join }}", "select", r#"["odd"]"#, true),
+            ("{% if m.calls | select | list %}yes{% endif %}", "select", "[]", false),
+            ("{{ [m.calls | select] | reverse | map('join') | join }}", "select", "[]", false),
             ("{{ m.text | trim }}", "trim", "[]", false),
             ("{{ m.text | upper }}", "upper", "[]", true),
             ("{{ m.id | replace('call_', '') }}", "replace", r#"["call_", ""]"#, true),

@@ -34,6 +34,29 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// Whether two values hold the same, without an effect on the render: no limit is charged, no read is noted, and a generator
+/// is compared by what it still holds and keeps that.
+pub(crate) fn looks_alike(a: &Value, b: &Value) -> bool {
+    let items = |value: &Value| value.downcast_object_ref::<Generator>().map(Generator::remaining);
+    let alike = |a: &[Value], b: &[Value]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| looks_alike(a, b));
+    match (Kind::of(a), Kind::of(b)) {
+        (Kind::List(a) | Kind::Tuple(a), Kind::List(b) | Kind::Tuple(b)) => alike(a, b),
+        (Kind::List(a) | Kind::Tuple(a), Kind::Object(_)) => items(b).is_some_and(|b| alike(a, &b)),
+        (Kind::Dict(a), Kind::Dict(b)) => {
+            let mut pairs = a.entries().zip(b.entries());
+            let alike = |((key, value), (other, with)): ((&Key, &Value), (&Key, &Value))| {
+                looks_alike(key.as_value(), other.as_value()) && looks_alike(value, with)
+            };
+            a.len() == b.len() && pairs.all(alike)
+        }
+        (Kind::Object(x), Kind::Object(y)) => std::ptr::eq(x, y),
+        (Kind::Str(a), Kind::Str(b)) => a == b,
+        (Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_) | Kind::Object(_), _)
+        | (_, Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_) | Kind::Object(_)) => false,
+        _ => a == b,
+    }
+}
+
 /// Whether two values are equal, if one of them is lazy: ranges are compared by their items, views of keys and items as
 /// sets, others by identity.
 fn equal_lazy(a: &Value, b: &Value) -> Option<bool> {

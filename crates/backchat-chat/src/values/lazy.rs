@@ -22,6 +22,11 @@ impl Generator {
         std::mem::take(&mut *self.items.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
 
+    /// What it still holds.
+    pub(super) fn remaining(&self) -> Vec<Value> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
     pub(crate) fn next(&self) -> Option<Value> {
         self.items.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }

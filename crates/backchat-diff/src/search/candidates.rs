@@ -304,9 +304,9 @@ impl<'b> Made<'b> {
 
     /// Sets variables that the condition mentions.
     fn by_variables(&mut self, goal: &Goal, mentioned: &Mentioned, source: &Source) {
-        const GIVEN: [&str; 7] =
-            ["messages", "tools", "documents", "add_generation_prompt", "strftime_now", "loop", "message"];
-        for name in mentioned.names.iter().filter(|name| !GIVEN.contains(&name.as_str())) {
+        const GIVEN: [&str; 6] = ["messages", "tools", "documents", "add_generation_prompt", "loop", "message"];
+        let is_given = |name: &str| GIVEN.contains(&name) || backchat_chat::function_names().any(|known| known == name);
+        for name in mentioned.names.iter().filter(|name| !is_given(name)) {
             let keys = source.looked_up(name);
             if !keys.is_empty() {
                 let entries = keys.into_iter().take(6).map(|key| {

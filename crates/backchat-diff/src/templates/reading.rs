@@ -69,25 +69,25 @@ pub(super) fn drafts(chats: [&Chat; 2], changes: &[Change], options: &Options) -
 }
 
 /// How the response templates that were given read the renders of both; the draft stands in for one that was not.
-fn held(sources: [&str; 2], given: [Option<&Template>; 2], options: &[derive::Options; 2]) -> Drafts {
-    let template = |side: usize| match given[side] {
+fn held([old, new]: [&str; 2], given: [Option<&Template>; 2], [of_old, of_new]: &[derive::Options; 2]) -> Drafts {
+    let template = |given: Option<&Template>, source: &str, options: &derive::Options| match given {
         Some(given) => Some(given.clone()),
-        None => {
-            let draft = derive::derive(sources[side], &options[side]).response_template?;
-            Some(Template::from_value(&draft).ok()?.template)
-        }
+        None => Some(Template::from_value(&derive::derive(source, options).response_template?).ok()?.template),
     };
-    let used = [template(0), template(1)];
+    let [first, second] = given;
+    let used = [template(first, old, of_old), template(second, new, of_new)];
+    let templates = used.each_ref().map(|used| used.as_ref().map(Template::to_value));
+    let is_same = templates[0] == templates[1];
     let reads = |template: &Option<Template>| {
-        [0, 1].map(|side: usize| {
+        [(old, of_old), (new, of_new)].map(|(source, options)| {
             let template = template.as_ref()?;
-            Some(Held::from(&derive::prove(sources[side], template, &options[side])))
+            Some(Held::from(&derive::prove(source, template, options)))
         })
     };
-    let templates = [0, 1].map(|side: usize| used[side].as_ref().map(Template::to_value));
-    let of_old = reads(&used[0]);
-    let of_new = if templates[0] == templates[1] { of_old.clone() } else { reads(&used[1]) };
-    Drafts { templates, are_given: true, reads: [of_old, of_new] }
+    let [first, second] = &used;
+    let first = reads(first);
+    let second = if is_same { first.clone() } else { reads(second) };
+    Drafts { templates, are_given: true, reads: [first, second] }
 }
 
 /// How many bytes of a prompt whose history has an answer both renders begin with, if they differ.
