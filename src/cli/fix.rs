@@ -242,7 +242,8 @@ fn report_repair(repair: &Repair) {
     }
     for left in &repair.left {
         let line = left.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-        let text = format!("left: {}, {}: {}{line}", left.problem.id(), left.shapes.join(", "), left.reason);
+        let shapes: String = left.shapes.iter().map(|shape| format!(", {shape}")).collect();
+        let text = format!("left: {}{shapes}: {}{line}", left.problem.id(), left.reason);
         super::note(&escape(&text));
     }
 }

@@ -90,3 +90,28 @@ fn a_prompt_is_added_only_if_it_is_named() {
     let found = repaired(source, &[Problem::GenerationPrompt]);
     assert!(found.text.contains("{% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}"), "{}", found.text);
 }
+
+#[test]
+fn a_misprint_in_an_earlier_turn_does_not_keep_the_prefix_broken() {
+    // A list as content is printed as Python writes it in an earlier turn, and refused by `lstrip` in the last.
+    let source = "\
+{%- for m in messages %}
+    {{- '<' + m.role + '>' }}
+    {%- if m.role == 'assistant' %}
+        {%- if loop.last %}
+            {{- '<think>' + (m.reasoning_content or '') + '</think>\\n\\n' + (m.content or '').lstrip('\\n') }}
+        {%- else %}
+            {{- m.content or '' }}
+        {%- endif %}
+    {%- else %}
+        {{- m.content }}
+    {%- endif %}
+    {{- '</>' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<assistant>' }}
+{%- endif %}
+";
+    let found = repaired(source, &[Problem::Prefix]);
+    assert_eq!(changes(&found), ["-        {%- if loop.last %}", "+        {%- if true %}"], "{found:?}");
+}
