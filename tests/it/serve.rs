@@ -534,6 +534,22 @@ fn an_answer_that_is_sent_as_a_whole_has_no_broken_call() {
 }
 
 #[test]
+fn an_answer_has_the_same_problems_whole_and_streamed() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = folder.path().join("output.txt");
+    fs::write(&recorded, "Well.</tool_call>So.</tool_call>").unwrap();
+    let server = Server::with(&["--replay", recorded.to_str().unwrap()]);
+    let asked = |more: &str| {
+        let body = format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}], "tools": {TOOLS}{more}}}"#);
+        let (_, answer) = server.ask("POST /v1/chat/completions", &body);
+        answer.split_once("\"backchat\": ").unwrap().1.split_once("]}").unwrap().0.to_owned()
+    };
+    let whole = asked("");
+    assert_eq!(whole.matches("stray-marker").count(), 1, "{whole}");
+    assert_eq!(whole, asked(r#", "stream": true"#));
+}
+
+#[test]
 fn failures_have_a_status_and_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (upstream, _) = engine(true);

@@ -92,8 +92,8 @@ fn broken(error: &ParseError) -> String {
 }
 
 /// The problems, for the record and clients.
-pub fn problems_to_value(problems: &[Problem], more: &[Value]) -> Value {
-    Value::List(problems.iter().map(Problem::to_value).chain(more.iter().cloned()).collect())
+pub fn problem_values(problems: &[Problem], more: &[Value]) -> Vec<Value> {
+    problems.iter().map(Problem::to_value).chain(more.iter().cloned()).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::hash::Hasher;
 
-use crate::answer::{Answer, problems_to_value};
+use crate::answer::{Answer, problem_values};
 use crate::reply::Usage;
 use backchat_core::json::{Object, Value};
 
@@ -96,13 +96,11 @@ impl Exchange {
         let mut row = Object::new();
         let mut add = |name: &str, value: Value| drop(row.insert(name, value));
         let id = if ended.choice == 0 { self.id.clone() } else { format!("{}-{}", self.id, ended.choice) };
-        let mut problems = problems_to_value(ended.answer.problems(), ended.problems);
-        if ended.outcome != Outcome::Complete
-            && let Value::List(problems) = &mut problems
-        {
+        let mut problems = problem_values(ended.answer.problems(), ended.problems);
+        if ended.outcome != Outcome::Complete {
             problems.push(Value::from([("kind", "upstream".into()), ("reason", ended.outcome.name().into())]));
         }
-        let is_whole = ended.outcome == Outcome::Complete && problems.as_list().is_some_and(<[Value]>::is_empty);
+        let is_whole = ended.outcome == Outcome::Complete && problems.is_empty();
         let chunks = ended.answer.chunks();
         let list = |values: &mut dyn Iterator<Item = u32>| Value::List(values.map(Value::from).collect());
         add("id", id.into());
@@ -122,7 +120,7 @@ impl Exchange {
         add("finish_reason", (ended.outcome == Outcome::Complete).then(|| ended.answer.finish_reason()).into());
         add("usage", ended.usage.map(Usage::to_value).into());
         add("outcome", ended.outcome.name().into());
-        add("problems", problems);
+        add("problems", Value::List(problems));
         let after = list(&mut chunks.iter().map(|(_, after)| *after));
         let timing = Value::from([
             ("at", number(self.at)),

@@ -1,6 +1,6 @@
 //! The answer to one request: the replies of the engine in, what the client gets out, and the data for the record.
 
-use crate::answer::{Answer, problems_to_value};
+use crate::answer::{Answer, problem_values};
 use crate::api_error::ApiError;
 use crate::custom::{CustomTools, Inputs};
 use crate::model::{Model, Prepared};
@@ -9,6 +9,7 @@ use crate::reply::{End, Reply, Update, Usage};
 use crate::request::ChatRequest;
 use crate::stop_strings::StopStrings;
 use crate::writer::{Finish, Writer};
+use backchat_core::distinct;
 use backchat_core::json::Value;
 use backchat_parser::deltas::{CallDelivery, Delta};
 use backchat_parser::parser::Problem;
@@ -163,11 +164,12 @@ impl Turn {
         own.inputs.finish(&mut sink);
         own.has_ended = true;
         let stop = own.stop.as_deref().or_else(|| own.stops.found());
-        let has_problems = !own.answer.problems().is_empty() || !self.problems.is_empty();
+        // Each once, as an answer that is sent whole lists those of all its choices.
+        let problems = distinct(problem_values(own.answer.problems(), &self.problems));
         let finish = Finish {
             reason: own.answer.finish_reason(),
             stop: stop.filter(|text| self.stop.iter().any(|known| known == text)).map(str::to_owned),
-            problems: has_problems.then(|| problems_to_value(own.answer.problems(), &self.problems)),
+            problems: (!problems.is_empty()).then_some(Value::List(problems)),
         };
         self.writer.finish(choice, finish);
         Ok(())

@@ -1,0 +1,1 @@
+"""Backchat with real engines: what `.ci/engines` runs."""
