@@ -17,7 +17,7 @@ def test_right_answers_are_taken() -> None:
         "required": Answer(calls=[OSLO, ALARM], finish="tool_calls"),
         "named": Answer(calls=[OSLO], finish="stop"),
         "strict": Answer("Mild.", finish="stop"),
-        "auto": Answer(calls=[["get_weather", '{"city": 5}']], finish="tool_calls"),
+        "auto": Answer(calls=[["paint", '{"city": 5}']], finish="tool_calls"),
         "one call": Answer(calls=[ALARM], finish="tool_calls"),
         "json_schema": Answer(JSON, "Hm.", finish="stop"),
         "format or call": Answer(JSON, finish="stop"),
