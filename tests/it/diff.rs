@@ -147,7 +147,7 @@ fn the_text_is_one_screen_of_80_columns_whatever_a_template_holds() {
         ] {
             let diff = compared(PLAIN, &new);
             let text = diff.text();
-            assert!(text.lines().count() <= 30, "{text}");
+            assert!(text.lines().count() <= 24, "{text}");
             for line in text.lines() {
                 let is_safe = |c: char| {
                     !c.is_control()
@@ -473,7 +473,7 @@ fn every_form_has_the_same_bytes_twice_and_fits_a_screen() {
             assert_eq!(made[0], made[1], "{one} and {other} as {form}");
         }
         let text = run(&[]);
-        assert!(text.lines().count() <= 30, "{text}");
+        assert!(text.lines().count() <= 24, "{text}");
         assert!(text.lines().all(|line| unicode_width(line) <= 80), "{text}");
     }
 }

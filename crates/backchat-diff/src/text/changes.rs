@@ -74,11 +74,36 @@ fn titled(title: &str) -> Vec<String> {
     }
 }
 
-/// The lines of a change: its title, the conversation, and what differs.
-pub(super) fn change_lines(number: usize, change: &Change, is_whole: bool) -> Vec<String> {
-    let title = format!("{number:<2} {}", visible(&change.summary));
-    let Some(case) = change.cases.first().filter(|_| is_whole) else { return vec![fitted(&title, COLUMNS)] };
-    let mut lines = titled(&title);
+/// A change in lines.
+pub(super) struct Entry {
+    pub title: Vec<String>,
+    /// The conversation, and what differs.
+    pub body: Vec<String>,
+}
+
+impl Entry {
+    /// The lines, with a reference in place of a body that an earlier change has, too.
+    pub fn after(&self, earlier: &[Entry]) -> Vec<String> {
+        let same = earlier.iter().position(|other| other.body == self.body && self.body.len() > 1);
+        let body = same.map(|at| vec![format!("     as in {}", at + 1)]);
+        [self.title.as_slice(), body.as_deref().unwrap_or(&self.body)].concat()
+    }
+}
+
+/// The line of a change for which there is no more room.
+pub(super) fn title_line(number: usize, change: &Change) -> String {
+    fitted(&titled_with(number, change), COLUMNS)
+}
+
+fn titled_with(number: usize, change: &Change) -> String {
+    format!("{number:<2} {}", visible(&change.summary))
+}
+
+/// A change: its title, the conversation, and what differs.
+pub(super) fn entry(number: usize, change: &Change) -> Entry {
+    let title = titled(&titled_with(number, change));
+    let mut lines = Vec::new();
+    let Some(case) = change.cases.first() else { return Entry { title, body: lines } };
     lines.push(fitted(&format!("     {}", conversation_line(&case.conversation)), COLUMNS));
     match (change.what, change.hunks.first()) {
         (What::Text, Some(hunk)) => lines.extend(hunk_lines(change, hunk)),
@@ -99,5 +124,22 @@ pub(super) fn change_lines(number: usize, change: &Change, is_whole: bool) -> Ve
             }
         }
     }
-    lines
+    Entry { title, body: lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_an_earlier_change_has_are_not_repeated() {
+        let entry = |title: &str, body: &[&str]| Entry {
+            title: vec![title.to_owned()],
+            body: body.iter().map(|line| (*line).to_owned()).collect(),
+        };
+        let earlier = [entry("1  tools", &["user", "- a", "+ b"]), entry("2  no room", &[])];
+        assert_eq!(entry("3  calls", &["user", "- a", "+ b"]).after(&earlier), ["3  calls", "     as in 1"]);
+        assert_eq!(entry("3  calls", &["user", "- a"]).after(&earlier), ["3  calls", "user", "- a"]);
+        assert_eq!(entry("3  calls", &[]).after(&earlier), ["3  calls"]);
+    }
 }

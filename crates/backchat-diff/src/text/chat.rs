@@ -1,6 +1,6 @@
 //! The comparison of two chat templates as text.
 
-use super::changes::{change_lines, hunk_lines};
+use super::changes::{Entry, entry, hunk_lines, title_line};
 use super::conversation::conversation_line;
 use super::lines::{COLUMNS, MOST_CHANGES, fitted, labelled, plain, thousands, visible, wrapped};
 use super::markdown::{MOST_MARKDOWN, cell, fenced, section};
@@ -13,7 +13,7 @@ use backchat_core::json::Value;
 use backchat_derive::derive::Held;
 
 /// Lines of a screen.
-const SCREEN: usize = 30;
+const SCREEN: usize = 24;
 
 /// Of how many untaken branches the text says why they were not taken.
 const MOST_REASONS: usize = 2;
@@ -90,13 +90,19 @@ impl ChatDiff {
             listed = listed.min(room.saturating_sub(1));
             room = room.saturating_sub(1);
         }
+        let mut entries: Vec<Entry> = Vec::new();
         for (at, change) in self.changes.iter().take(listed).enumerate() {
             // Those after it take a line each.
             let least = listed - at - 1;
-            let whole = change_lines(at + 1, change, true);
-            let shown = if whole.len() + least <= room { whole } else { change_lines(at + 1, change, false) };
+            let mut whole = entry(at + 1, change);
+            let mut shown = whole.after(&entries);
+            if shown.len() + least > room {
+                shown = vec![title_line(at + 1, change)];
+                whole.body.clear();
+            }
             room = room.saturating_sub(shown.len());
             lines.extend(shown);
+            entries.push(whole);
         }
         if self.changes.len() > listed {
             lines.push(format!("   and {} more: `--explain` lists all", self.changes.len() - listed));
@@ -190,7 +196,7 @@ impl ChatDiff {
     /// A change as a whole: every case, both renders, and the lines that print what differs.
     pub fn explained(&self, number: usize) -> Option<String> {
         let change = self.changes.get(number.checked_sub(1)?)?;
-        let mut out = change_lines(number, change, true).join("\n") + "\n";
+        let mut out = entry(number, change).after(&[]).join("\n") + "\n";
         for hunk in change.hunks.iter().skip(1) {
             out += &(hunk_lines(change, hunk).join("\n") + "\n");
         }
