@@ -37,7 +37,7 @@ def asks_for_the_city(completions: list[list[dict[str, Any]]], city: list[str], 
 def main(model: str, prompts: str, output: str, steps: str = "100") -> None:
     tokenizer = add_response_template(AutoTokenizer.from_pretrained(model))
     # TRL appends the tool's results to what it rendered before, and trains on the model's tokens, not on the tool's.
-    continued = backchat.fix(tokenizer.chat_template, ["prefix"]).chat_template
+    continued = backchat.fix(tokenizer.chat_template, ["prefix"]).text
     tokenizer.chat_template = backchat.add_generation_blocks(continued).chat_template
     trainer = GRPOTrainer(
         model=AutoModelForCausalLM.from_pretrained(model),

@@ -30,6 +30,9 @@ FORMATS = [
     "gpt_oss",
 ]
 
+#: The problem that `serve` reports if an engine could not be given the grammar of a request.
+UNCONSTRAINED = "unconstrained"
+
 
 @dataclass
 class Result:
@@ -64,14 +67,17 @@ def _asked(
     named = f"{kind} {seed} {'streamed' if stream else 'whole'}"
     leanings = model.leanings if setup.guarantees else {}
     body = request(kind, seed, stream=stream, leanings=leanings, limit=chosen.limit)
-    refused = not setup.guarantees and kind not in FREE
+    is_free = setup.guarantees or kind in FREE
     try:
         answer = ask(port, body)
     except (Refused, OSError) as error:
-        is_right = refused and isinstance(error, Refused) and error.status == 400
+        is_right = not is_free and isinstance(error, Refused) and error.status == 400
         result.add(named, None if is_right else "an error", error)
         return None
-    result.add(named, "not refused, though the engine has no grammars" if refused else verdict(kind, answer), answer)
+    if is_free:
+        result.add(named, verdict(kind, answer), answer)
+    else:
+        result.add(named, None if UNCONSTRAINED in answer.problems else "neither refused nor told", answer)
     return answer
 
 
