@@ -203,8 +203,11 @@ fn the_configurations_of_editors_are_well_formed() {
 
 #[test]
 fn neovim_starts_one_server_for_the_files_of_a_folder() {
-    if !Command::new("nvim").arg("--version").output().is_ok_and(|run| run.status.success()) {
-        eprintln!("skipped: there is no Neovim");
+    let version = Command::new("nvim").arg("--version").output().map(|run| run.stdout).unwrap_or_default();
+    let version = String::from_utf8_lossy(&version);
+    let minor = version.strip_prefix("NVIM v0.").and_then(|rest| rest.split('.').next()?.parse().ok());
+    if !minor.is_some_and(|minor: u32| (7..11).contains(&minor)) {
+        eprintln!("skipped: there is no Neovim from 0.7 to 0.10");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
