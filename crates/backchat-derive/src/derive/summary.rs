@@ -240,9 +240,8 @@ mod tests {
 
     #[test]
     fn an_assumption_is_listed_once() {
-        let headed = CHAT.replace("<{{ m.role }}>", "<{{ m.role }}{{ who }}>");
-        let page = report(&headed.replace("%}<assistant>{%", "%}<assistant{{ who }}>{%"));
-        let said = page.matches("depends on `who`; the draft reads it as written without it").count();
+        let page = report(&CHAT.replace("<call>", "{{ mark | default('<call>') }}"));
+        let said = page.matches("depends on `mark`; the draft reads it as written without it").count();
         assert!(said == 1 && page.contains("\nnote: assumption: ") && !page.contains("\nlost: "), "{page}");
     }
 

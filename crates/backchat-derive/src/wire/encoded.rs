@@ -39,6 +39,15 @@ pub(crate) fn unquote(
     }
 }
 
+/// Takes the empty JSON string of a turn without content from the text before its calls: it is content.
+pub(crate) fn without_empty_content(calls: &mut Calls) {
+    for text in calls.cuts.iter_mut().flat_map(|cut| [&mut cut.section, &mut cut.open]) {
+        if let Some(rest) = text.trim_start().strip_prefix("\"\"") {
+            *text = rest.to_owned();
+        }
+    }
+}
+
 /// Whether text with special characters is escaped as a JSON string.
 fn is_json(turns: Turns<'_, '_>, answer: &Answer, setting: &Setting) -> bool {
     let Some(trace) = turns.trace(History::User, answer, setting) else { return false };

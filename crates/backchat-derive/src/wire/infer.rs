@@ -87,6 +87,9 @@ impl<'t> Inference<'_, 't> {
         let before = reasoning.as_ref().filter(|reasoning| !reasoning.is_late);
         let around = Around { header: &begin, end: &end, trailing: &trailing, thought: before };
         let mut calls = calls::find(&thinking, self.segmentation, &self.usage.settings, &around);
+        if let Some(calls) = calls.as_mut().filter(|_| content.is_json) {
+            encoded::without_empty_content(calls);
+        }
         let request_shape = calls.as_ref().map_or(self.plain.request_shape(), |calls| calls.request_shape);
         let called = thinking.with_shape(request_shape);
         if let Some(calls) = &calls {
@@ -307,7 +310,9 @@ impl<'t> Inference<'_, 't> {
             return found;
         }
         let marks: Vec<&str> = reasoning.iter().flat_map(|found| [found.open.trim(), found.close.trim()]).collect();
-        let is_label = |label: &String| !marks.iter().any(|mark| !mark.is_empty() && label.contains(mark));
+        let is_quote = |label: &str| content.is_json && label.trim() == "\"";
+        let is_label =
+            |label: &String| !is_quote(label) && !marks.iter().any(|mark| !mark.is_empty() && label.contains(mark));
         for prober in [&self.plain, &self.offering] {
             for (after, setting) in
                 History::ALL.iter().flat_map(|after| self.usage.settings.iter().map(move |setting| (*after, setting)))
@@ -347,7 +352,9 @@ impl<'t> Inference<'_, 't> {
             (Some(own), Some(call)) if own.range.start < call.range.start => {
                 let open = trace.get(begin(&trace)..own.range.start).trim();
                 let open = open.strip_suffix('"').filter(|_| content.is_json).unwrap_or(open).trim_end();
-                let close = self.segmentation.first(trace.get(own.range.end..call.range.start));
+                let close = trace.get(own.range.end..call.range.start);
+                let close = close.strip_prefix('"').filter(|_| content.is_json).unwrap_or(close);
+                let close = self.segmentation.first(close);
                 let is_thought = thought.is_some_and(|thought| {
                     let marks = [thought.open.trim(), thought.close.trim()];
                     marks.iter().any(|mark| !mark.is_empty() && open.contains(mark))

@@ -135,7 +135,8 @@ impl Around {
         let inner = body.strip_prefix(self.before.as_str()).and_then(|body| body.strip_suffix(self.after.as_str()));
         let Some((open, rest)) = inner.and_then(|inner| inner.split_once(key)) else { return Vec::new() };
         let text = value.as_str().map(|text| (text.to_owned(), true));
-        let others = [value.to_string(), python::spelling(value)].map(|spelled| (spelled, false));
+        let mut others = [value.to_string(), python::spelling(value)].map(|spelled| (spelled, false)).to_vec();
+        others.retain(|(spelled, _)| value.as_str() != Some(spelled));
         let spelled = text.into_iter().chain(others).filter(|(spelled, _)| !spelled.is_empty());
         let found = spelled.filter_map(|(spelled, is_raw)| {
             let (gap, close) = rest.split_once(spelled.as_str())?;
@@ -232,5 +233,15 @@ mod tests {
         assert_eq!(forms(keyed), [["", ":\n~~~\n", "\n~~~"]]);
         let kinds = "{% if v is string %}<text {{ k }}>{{ v }}</text>{% else %}<data {{ k }}>{{ v | tojson }}</data>{% endif %}";
         assert_eq!(forms(kinds), [["<data ", ">", "</data>"]]);
+    }
+    #[test]
+    fn a_text_as_it_is_has_one_spelling() {
+        let around = Around { before: "<call f>".to_owned(), after: "</call>".to_owned() };
+        let are_raw = |body: &str| {
+            let forms = around.forms(body, "k", &"text".into());
+            forms.iter().map(|form| form.is_raw).collect::<Vec<_>>()
+        };
+        assert_eq!(are_raw("<call f>k:\n~~~\ntext\n~~~</call>"), [true]);
+        assert_eq!(are_raw("<call f>k = \"text\"</call>"), [true, false]);
     }
 }

@@ -33,6 +33,8 @@ impl Strings {
                         .filter(|(_, (open, _))| !open.is_empty() && rest.starts_with(open.as_bytes()))
                         .max_by_key(|(_, (open, _))| open.len());
                     match opened {
+                        // A string that nothing closes is empty.
+                        Some((_, (open, close))) if close.is_empty() => open.len(),
                         Some((index, (open, _))) => {
                             self.state = State::Delimited(index);
                             open.len()
@@ -55,7 +57,7 @@ impl Strings {
                     1
                 }
                 State::Delimited(index) => match delimiters.get(index) {
-                    Some((_, close)) if !close.is_empty() && rest.starts_with(close.as_bytes()) => {
+                    Some((_, close)) if rest.starts_with(close.as_bytes()) => {
                         self.state = State::Outside;
                         close.len()
                     }
@@ -83,7 +85,7 @@ mod tests {
             Template::load(&json).unwrap().template.fields()[0].clone()
         };
         let plain = field("{}");
-        let dialect = field(r#"{"string_delims": [["<|", "|>"], ["'", "'"]]}"#);
+        let dialect = field(r#"{"string_delims": [["<|", "|>"], ["'", "'"], ["None", ""]]}"#);
         for (field, body, open) in [
             (&plain, r#"{"a": "#, false),
             (&plain, r#"{"a": "b"#, true),
@@ -94,6 +96,8 @@ mod tests {
             (&dialect, "{a: <|\"|>", false),
             (&dialect, "{a: 'b\"", true),
             (&dialect, "{a: 'b\\'", false),
+            (&dialect, "{a: None", false),
+            (&dialect, "{a: None, b: 'c", true),
         ] {
             assert_eq!(Strings::default().is_open_after(body, field), open, "{body}");
         }

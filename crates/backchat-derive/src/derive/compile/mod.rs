@@ -24,7 +24,8 @@ use super::needed::holds_probe;
 use crate::wire::structure::{Prompt, Source, WireFormat};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
-use pattern::{Delimiter, spaced};
+use backchat_probe::probe::steady::is_varying;
+use pattern::{Delimiter, header, spaced};
 
 /// Writes the response template of a wire under these choices.
 pub(super) fn compile(wire: &WireFormat, choices: &Choices, reasoning_field: &str) -> Value {
@@ -62,16 +63,19 @@ fn anchors(wire: &WireFormat) -> Delimiter {
         let whole = if opens { text } else { format!("{text}{}", prompt.prefill) };
         push_new(&mut anchors, whole);
     }
-    if !any_end {
+    if !any_end && !anchors.iter().any(|text| text.contains(is_varying)) {
         return Delimiter::Literals(anchors);
+    }
+    let headers = anchors.iter().map(|text| header(text));
+    if !any_end {
+        return Delimiter::Pattern(any_of(headers));
     }
     // A prompt without a distinct end ends with the text, unless it has begun the message.
     let begun = wire.prompts.iter().filter(|prompt| !prompt.prefill.trim().is_empty());
     let mut not: Vec<String> = begun.map(|prompt| format!("(?<!{})", escape(&prompt.prefill))).collect();
     not.sort();
     not.dedup();
-    let patterns = anchors.iter().map(|text| escape(text)).chain([format!("{}\\Z", not.concat())]);
-    Delimiter::Pattern(any_of(patterns))
+    Delimiter::Pattern(any_of(headers.chain([format!("{}\\Z", not.concat())])))
 }
 
 /// The marks that open a part of the message.
@@ -321,6 +325,7 @@ mod tests {
     use super::*;
     use crate::derive::by_hand::{draft, object_body, prompt, read, reasoning, said_calls, value, wire, wire_with};
     use crate::wire::structure::Content;
+    use backchat_probe::probe::steady::WORD;
 
     fn fields(wire: &WireFormat) -> Value {
         draft(wire).get("fields").unwrap().clone()
@@ -347,6 +352,9 @@ mod tests {
         assert_eq!(ends_with(vec![prompt("<bot>")]), "\"<bot>\"");
         // The prompt opens reasoning: that is part of the message.
         assert_eq!(ends_with(vec![prompt("<bot>"), begun.clone()]), "\"<bot>\"");
+        // The name of a speaker may be of several words.
+        let named = prompt(&format!("<|start|>{WORD}<|sep|>"));
+        assert_eq!(ends_with(vec![named]), value(r#""<\\|start\\|>[^\\n<]+<\\|sep\\|>""#).to_string());
         // Without a header the mark before it is the anchor.
         assert_eq!(ends_with(vec![answered]), "\"</tool>\\n\"");
         // The end of the text, unless a prompt has begun the message.

@@ -161,6 +161,10 @@ fn end_before(segmentation: Segmentation, pairs: &Pairs, start: &str) -> String 
     let between = match (between.trim(), between.contains('\n')) {
         ("", true) => "\\s*\\n\\s*".to_owned(),
         ("", false) => escape(&between),
+        // White space before the sign belongs to a value without marks of its own.
+        (sign, _) if pairs.values.strings == Encoding::Bare && between.starts_with(sign) => {
+            format!("{}\\s*", escape(sign))
+        }
         (sign, _) => format!("\\s*{}\\s*", escape(sign)),
     };
     // White space that opens the next argument is not part of this value.
@@ -330,6 +334,7 @@ mod tests {
             (of(quoted("'")), "a='5'", r#"{"a": "5"}"#),
             (of(quoted("'")), r#"a="it's", b=2"#, r#"{"a": "it's", "b": 2}"#),
             (of(Encoding::Bare), "a=x y, b=5", r#"{"a": "x y", "b": "5"}"#),
+            (of(Encoding::Bare), "a=  x\n, b=5", r#"{"a": "  x\n", "b": "5"}"#),
         ];
         for (values, body, wanted) in table {
             assert_eq!(arguments(&keywords(values), body), value(wanted), "{body}");

@@ -3,7 +3,7 @@
 use super::pieces::{self, Branch, Branches, is_syntax};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
-use backchat_core::text::runs;
+use backchat_core::text::{runs, slice};
 use backchat_probe::probe::steady::{self, is_varying};
 
 /// The opening or closing of a field.
@@ -55,6 +55,35 @@ pub(in crate::derive) fn any_of(patterns: impl IntoIterator<Item = String>) -> S
 /// A text as a pattern that matches only that text, with a class for each varying part.
 pub(in crate::derive) fn escape(text: &str) -> String {
     text.chars().map(written).collect()
+}
+
+/// The end of a prompt as a pattern. Words that vary there may be the value of a variable, such as the name of the model:
+/// any text on one line, up to the mark after it.
+pub(super) fn header(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let value = rest.trim_start_matches(|c| is_varying(c) || c == ' ');
+        let written_value = slice(rest, ..rest.len() - value.len());
+        let next = value.chars().next().filter(|next| !next.is_alphanumeric());
+        match next.filter(|_| first != ' ' && written_value.contains(steady::WORD)) {
+            Some(next) => {
+                let others = if next == '\n' { String::new() } else { in_class(next) };
+                out.push_str(&format!("[^\\n{others}]+"));
+                rest = value;
+            }
+            None => {
+                out.push_str(&written(first));
+                rest = slice(rest, first.len_utf8()..);
+            }
+        }
+    }
+    out
+}
+
+/// A character as one of a class.
+fn in_class(c: char) -> String {
+    if matches!(c, '[' | ']' | '^' | '\\' | '-') { format!("\\{c}") } else { c.to_string() }
 }
 
 /// A character as a pattern.
@@ -117,10 +146,7 @@ pub(super) fn word_before(next: &str) -> String {
         Some('"') if next.starts_with('"') => "[^\"]".to_owned(),
         // A word that ends with white space may contain the character after it, as in `a-b -> c`.
         Some('-') if next.starts_with(char::is_whitespace) => "\\S".to_owned(),
-        Some(c) => {
-            let sign = if matches!(c, '[' | ']' | '^' | '\\' | '-') { format!("\\{c}") } else { c.to_string() };
-            format!("[^\\s{sign}]")
-        }
+        Some(c) => format!("[^\\s{}]", in_class(c)),
         None => "[\\w.-]".to_owned(),
     }
 }
@@ -128,6 +154,22 @@ pub(super) fn word_before(next: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_vary_in_a_header_are_any_text_up_to_its_next_mark() {
+        let (word, number) = (steady::WORD, steady::NUMBER);
+        let table = [
+            (format!("<bot {word}>"), "<bot [^\\n>]+>"),
+            (format!("<bot {word} {word} {number}>\n"), "<bot [^\\n>]+>\\n"),
+            (format!("bot {word}\n"), "bot [^\\n]+\\n"),
+            (format!("<bot {number}>"), "<bot \\d+>"),
+            (format!("{number} {word}"), "\\d+ [\\w.-]+"),
+            (format!("{word}T{number}]"), "[\\w.-]+T\\d+\\]"),
+        ];
+        for (text, pattern) in table {
+            assert_eq!(header(&text), pattern, "{text:?}");
+        }
+    }
 
     #[test]
     fn white_space_with_a_line_break_may_vary() {
