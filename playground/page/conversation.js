@@ -61,8 +61,9 @@ const valueOf = (name, text) => {
 
 class Conversation {
   // `variablesChanged` gets the new variables as JSON, or null without any; `changed` is called after any other edit.
-  constructor({ variablesChanged, changed, showLine }) {
-    Object.assign(this, { variablesChanged, changed, showLine });
+  // `show` leads to a line or a span of the chat template.
+  constructor({ variablesChanged, changed, show }) {
+    Object.assign(this, { variablesChanged, changed, show });
     const edited = () => {
       this.isOwn = true;
       $("own").hidden = false;
@@ -72,6 +73,11 @@ class Conversation {
     this.tools = new Editor($("tools"), edited, jsonSyntax);
     this.isOwn = false;
     $("add-prompt").addEventListener("change", changed);
+    $("rendered").addEventListener("click", ({ target }) => {
+      const { start, end } = target.dataset;
+      // A selection is for copying.
+      if (start !== undefined && getSelection().isCollapsed) show({ span: [Number(start), Number(end)] });
+    });
     $("own").addEventListener("click", () => {
       this.restore({});
       changed();
@@ -89,10 +95,10 @@ class Conversation {
     this.isOwn = typeof messages === "string";
     $("own").hidden = !this.isOwn;
     $("add-prompt").checked = bare !== true;
-    this.show(this.isOwn ? { messages, tools: typeof tools === "string" ? tools : "" } : CONVERSATIONS[0]);
+    this.fill(this.isOwn ? { messages, tools: typeof tools === "string" ? tools : "" } : CONVERSATIONS[0]);
   }
 
-  show({ messages, tools }) {
+  fill({ messages, tools }) {
     this.messages.text = messages;
     this.tools.text = tools;
   }
@@ -122,7 +128,7 @@ class Conversation {
   async render(source, variables) {
     this.run = (this.run ?? 0) + 1;
     const { run } = this;
-    if (!source.trim()) return this.showPrompt({ text: "", runs: [] });
+    if (!source.trim()) return this.showPrompt({ text: "", runs: [], origins: [] });
     const examples = this.isOwn ? [{ messages: this.messages.text, tools: this.tools.text }] : CONVERSATIONS;
     let first = null;
     for (const example of examples) {
@@ -136,16 +142,16 @@ class Conversation {
         prompt = { problem: { severity: "error", id: "", message: problem.message, help: null } };
       }
       if (!prompt.problem) {
-        if (!this.isOwn) this.show(example);
+        if (!this.isOwn) this.fill(example);
         return this.showPrompt(prompt);
       }
       first ??= prompt.problem;
     }
-    if (!this.isOwn) this.show(CONVERSATIONS[0]);
-    this.showPrompt({ text: "", runs: [] }, first);
+    if (!this.isOwn) this.fill(CONVERSATIONS[0]);
+    this.showPrompt({ text: "", runs: [], origins: [] }, first);
   }
 
-  showPrompt({ text, runs }, problem = null) {
+  showPrompt({ text, runs, origins }, problem = null) {
     const count = (label, json) => {
       try {
         const value = JSON.parse(json);
@@ -156,15 +162,23 @@ class Conversation {
     };
     count("messages-count", this.messages.text);
     count("tools-count", this.tools.text);
-    const notes = problem ? [noteItem(problem, { go: () => this.showLine(problem) })] : [];
+    const notes = problem ? [noteItem(problem, { go: () => this.show(problem) })] : [];
     $("prompt-notes").replaceChildren(...notes);
     const parts = [];
     const seen = new Set();
-    for (let i = 0, start = 0; i < runs.length && start < LONGEST_PROMPT; i += 2) {
-      const end = Math.min(runs[i], whole(text, LONGEST_PROMPT));
-      seen.add(runs[i + 1]);
-      parts.push(element("span", { class: `by-${runs[i + 1]}` }, text.slice(start, end)));
-      start = runs[i];
+    // A stretch of one author has the pieces of several places of the chat template.
+    const limit = whole(text, LONGEST_PROMPT);
+    for (let run = 0, piece = 0, start = 0; run < runs.length && start < limit; ) {
+      const end = Math.min(runs[run], origins[piece] ?? limit, limit);
+      const author = runs[run + 1];
+      seen.add(author);
+      if (end > start) {
+        const place = { "data-start": origins[piece + 1], "data-end": origins[piece + 2] };
+        parts.push(element("span", { class: `by-${author}`, ...(piece < origins.length && place) }, text.slice(start, end)));
+      }
+      start = end;
+      if (runs[run] <= start) run += 2;
+      if (origins[piece] <= start) piece += 3;
     }
     if (text.length > LONGEST_PROMPT) {
       parts.push(element("span", { class: "fold" }, `${(text.length - LONGEST_PROMPT).toLocaleString("en")} more characters`));

@@ -39,7 +39,7 @@ const conversation = new Conversation({
     later(renderPrompt, 60);
     remember();
   },
-  showLine: (note) => goTo(chat, note),
+  show: (place) => goTo(chat, place),
 });
 
 // Runs the last of several calls of a function once they pause.
@@ -209,8 +209,6 @@ const inspect = async () => {
   if (proof && proof.failed) repair();
 };
 
-const goTo = (editor, { span, line }) => (span ? editor.select(...span) : editor.selectLine(line));
-
 const showProof = (loads, proof) => {
   const after = (headline) => headline.slice(headline.indexOf(": ") + 1).trim();
   $("failures").replaceChildren();
@@ -345,7 +343,7 @@ const explanation = (text, code, closes) => {
   const place = reading.places[(code - 2) >> 1];
   if (place) parts.push(link(`response template, line ${place.line}`, () => template.select(...place.span)));
   if (code % 2) {
-    for (const line of linesThatPrint(name, closes, text.trim())) parts.push(link(`chat template, line ${line}`, () => chat.selectLine(line)));
+    for (const line of linesThatPrint(name, closes, text.trim())) parts.push(link(`chat template, line ${line}`, () => goTo(chat, { line })));
   }
   return parts;
 };
@@ -370,12 +368,6 @@ const step = async () => {
 };
 
 // Downloads.
-const download = (name, text) => {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  element("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10000);
-};
-
 const take = async (name, call, ...args) => {
   const answer = await fast.ask(call, ...args).catch(() => null);
   if (answer?.value) download(name, answer.value);
@@ -387,7 +379,7 @@ $("take-fixture").addEventListener("click", () =>
 $("take-patch").addEventListener("click", () => take("tokenizer_config.patch.json", "patch", template.text));
 
 $("share").addEventListener("click", async () => {
-  await writeAddress();
+  await keep();
   const field = $("share");
   try {
     await navigator.clipboard.writeText(location.href);
@@ -398,21 +390,21 @@ $("share").addEventListener("click", async () => {
   setTimeout(() => (field.textContent = "Copy link"), 2000);
 });
 
-// The address contains the user's input only.
-const writeAddress = async () => {
+// Only the user's input is kept: in the address, or by the host.
+const keep = async () => {
   const { source, template: own, turn, variables } = state;
   const kept = { source, template: own, variables, ...conversation.kept };
-  if (!source) kept.chat = chat.text;
+  if (!source && !host) kept.chat = chat.text;
   if (turn === null) Object.assign(kept, { prefix: prompt.text, output: output.text });
   else kept.turn = turn;
-  history.replaceState(null, "", `#${await packed(kept)}`);
+  await visit.keep(kept);
 };
-const remember = () => later(writeAddress, 400);
+const remember = () => later(keep, 400);
 
 const restore = async () => {
-  const kept = (await unpacked(location.hash.slice(1))) ?? {};
+  const kept = await visit.kept();
   const text = (value) => (typeof value === "string" ? value : null);
-  state.source = text(kept.source) ?? "example";
+  state.source = text(kept.source) ?? (host ? "" : "example");
   state.template = text(kept.template);
   state.variables = text(kept.variables);
   state.turn = text(kept.output) === null ? (text(kept.turn) ?? "") : null;
@@ -424,7 +416,7 @@ const restore = async () => {
     output.text = text(kept.output) ?? "";
   }
   conversation.restore(kept);
-  load();
+  await load();
 };
 
 for (const name of Object.keys(ours)) if (name !== "example") $("pick").append(new Option(name, name));
@@ -533,5 +525,21 @@ chat.area.addEventListener("paste", (event) => {
   if (/^\s*\{\s*"/.test(text) && takeConfig(text, "the pasted config")) event.preventDefault();
 });
 
-addEventListener("hashchange", restore);
-restore();
+// The host sends the chat template whenever it changes, and first what the tokenizer's file beside it has.
+const takeFromHost = ({ data }) => {
+  if (typeof data?.chat !== "string") return;
+  state.source = "";
+  chat.text = data.chat;
+  if (typeof data.config === "string" && takeConfig(data.config, data.name)) return;
+  expectNews();
+  later(renderPrompt, 60);
+  later(derive, 250);
+};
+
+if (host) {
+  addEventListener("message", takeFromHost);
+  restore().then(() => host.postMessage({ ready: true }));
+} else {
+  addEventListener("hashchange", restore);
+  restore();
+}

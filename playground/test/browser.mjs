@@ -54,12 +54,13 @@ export class Browser {
     return new Promise((resolve, reject) => this.calls.set(id, { resolve, reject }));
   }
 
-  // Opens a page in a window of a size.
-  async page(address, { width = 1280, height = 900, dark = false } = {}) {
+  // Opens a page in a window of a size; `before` is a script that runs before those of the page.
+  async page(address, { width = 1280, height = 900, dark = false, before = "" } = {}) {
     const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
     const page = new Page(this, sessionId, targetId);
     await page.prepare({ width, height, dark });
+    await page.send("Page.addScriptToEvaluateOnNewDocument", { source: before });
     await page.go(address);
     return page;
   }

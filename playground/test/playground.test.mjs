@@ -273,6 +273,44 @@ onPage("a tokenizer_config.json is recognized when it is pasted or dropped", () 
   assert.equal(await page.value(text("chat")), SWITCHED);
 });
 
+onPage("a piece of the prompt leads to what printed it", () => address, {}, async (page) => {
+  await page.until(`${RENDERED}.length > 100`);
+  const click = (author) => `document.querySelector('#rendered .by-${author}[data-start]').click()`;
+  const selected = "(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(document.querySelector('#chat textarea'))";
+  await page.value(click("user"));
+  assert.match(await page.value(selected), /content/);
+  await page.value(click("template"));
+  assert.doesNotMatch(await page.value(selected), /content/);
+});
+
+// What an editor gives the page; what the page tells it is in `said`.
+const HOST = `globalThis.said = []; let kept;
+  globalThis.acquireVsCodeApi = () => ({ postMessage: (message) => said.push(message), setState: (state) => { kept = state; }, getState: () => kept });`;
+const fromHost = (message) => `postMessage(${JSON.stringify(message)}, "*")`;
+
+onPage("an editor is the host of the page", () => address, { before: HOST }, async (page) => {
+  await page.until("said.some(({ ready }) => ready)");
+  assert.equal(await page.value("document.getElementById('chat').checkVisibility()"), false);
+  assert.equal(await page.value("document.getElementById('share').checkVisibility()"), false);
+  const config = JSON.stringify({ bos_token: "<s>" });
+  const source = "{{ bos_token }}\n{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+  await page.value(fromHost({ chat: source, config, name: "tokenizer_config.json" }));
+  await page.until(`${RENDERED}.startsWith('<s>\\n<')`);
+  await page.until(PROVED);
+  await page.value("document.querySelector('#rendered .by-user[data-start]').click()");
+  const { show } = await page.value("said.at(-1)");
+  const { line, character } = show.from;
+  assert.equal(line, 1);
+  assert.equal(source.split("\n")[line].slice(character, show.to.character), "m.content");
+  await page.value("document.getElementById('take-template').click()");
+  const { save } = await page.value("said.at(-1)");
+  assert.equal(save.name, "response_template.json");
+  assert.match(save.text, /"start_anchor": "<assistant>"/);
+  // The next edit keeps the tokens.
+  await page.value(fromHost({ chat: source.replaceAll("<end>", "<stop>") }));
+  await page.until(`${RENDERED}.startsWith('<s>\\n<') && ${RENDERED}.includes('<stop>')`);
+});
+
 onPage("messages and tools are edited, and the prompt beside them shows who wrote what", () => address, {}, async (page) => {
   await page.until(`${RENDERED}.length > 100`);
   const by = (author) => `[...document.querySelectorAll('#rendered .by-${author}')].map((span) => span.textContent)`;

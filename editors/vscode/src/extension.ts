@@ -65,7 +65,7 @@ async function start(item: vscode.StatusBarItem, folders: vscode.FileSystemWatch
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const item = vscode.window.createStatusBarItem(vscode.StatusBarAlignment.Left, 10);
-  const preview = new Preview(() => client);
+  const preview = new Preview(vscode.Uri.joinPath(context.extensionUri, "dist", "playground.html"));
   context.subscriptions.push(
     item,
     vscode.window.onDidChangeActiveTextEditor(() => show(item)),

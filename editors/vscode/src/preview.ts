@@ -1,97 +1,93 @@
-// A panel with a conversation as the chat template writes it. A click on a piece leads to the expression that printed it.
+// A panel with the playground's page for a chat template: the editor has the template, the page everything that follows
+// from it. What the page asks for is in playground/page/host.js.
 
 import * as vscode from "vscode";
-import type { LanguageClient } from "vscode-languageclient/node";
 
-interface Range {
-  start: { line: number; character: number };
-  end: { line: number; character: number };
+/** A line, counted from 0, and the UTF-16 units before the place in it. */
+interface Place {
+  line: number;
+  character: number;
 }
 
-interface Piece {
-  text: string;
-  range?: Range;
-  expression?: string;
-  role?: string;
-  field?: string;
+/** What the page tells its host. */
+interface FromPage {
+  ready?: true;
+  /** A place of the chat template. */
+  show?: { from: Place; to: Place };
+  save?: { name: string; text: string };
 }
 
-interface Rendered {
-  pieces: Piece[];
-  error?: { message: string; range: Range };
-}
-
-const escape = (text: string) =>
-  text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c] ?? c);
+/** The file whose special tokens and response template belong to the chat template beside it. */
+const CONFIG = "tokenizer_config.json";
 
 export class Preview {
   private panel: vscode.WebviewPanel | undefined;
-  private uri: string | undefined;
-  private conversation: string | undefined;
-  private pieces: Piece[] = [];
+  private uri: vscode.Uri | undefined;
 
-  constructor(private readonly client: () => LanguageClient | undefined) {}
+  constructor(private readonly page: vscode.Uri) {}
 
   async open(uri?: string): Promise<void> {
-    this.uri = uri ?? vscode.window.activeTextEditor?.document.uri.toString();
-    if (!this.panel) {
-      this.panel = vscode.window.createWebviewPanel("backchat.preview", "Backchat: Preview", vscode.ViewColumn.Beside, { enableScripts: true });
-      this.panel.onDidDispose(() => (this.panel = undefined));
-      this.panel.webview.onDidReceiveMessage((message: { piece?: number; conversation?: string }) => this.hear(message));
-    }
-    this.panel.reveal(undefined, true);
-    await this.render();
-  }
-
-  async refresh(uri: vscode.Uri): Promise<void> {
-    if (this.panel && this.uri && vscode.Uri.parse(this.uri).toString() === uri.toString()) {
-      await this.render();
-    }
-  }
-
-  private async hear(message: { piece?: number; conversation?: string }): Promise<void> {
-    if (message.conversation !== undefined) {
-      this.conversation = message.conversation;
-      await this.render();
-    }
-    const range = message.piece === undefined ? undefined : this.pieces[message.piece]?.range;
-    if (range && this.uri) {
-      const at = new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
-      await vscode.window.showTextDocument(vscode.Uri.parse(this.uri), { selection: at, viewColumn: vscode.ViewColumn.One });
-    }
-  }
-
-  private async render(): Promise<void> {
-    const client = this.client();
-    if (!this.panel || !client || !this.uri) {
+    const chosen = uri === undefined ? vscode.window.activeTextEditor?.document.uri : vscode.Uri.parse(uri);
+    if (!chosen) {
       return;
     }
-    const textDocument = { uri: this.uri };
-    try {
-      const names = await client.sendRequest<string[]>("backchat/conversations", { textDocument });
-      const conversation = this.conversation && names.includes(this.conversation) ? this.conversation : names[0];
-      const rendered = await client.sendRequest<Rendered>("backchat/preview", { textDocument, conversation });
-      this.pieces = rendered.pieces;
-      this.panel.webview.html = page(names, conversation, rendered);
-    } catch (error) {
-      this.panel.webview.html = `<p>${escape(String((error as Error).message))}</p>`;
+    this.uri = chosen;
+    if (this.panel) {
+      this.panel.reveal(undefined, true);
+      await this.give(true);
+      return;
+    }
+    this.panel = vscode.window.createWebviewPanel(
+      "backchat.preview", "Backchat: Preview", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
+      { enableScripts: true, retainContextWhenHidden: true },
+    );
+    this.panel.onDidDispose(() => (this.panel = undefined));
+    this.panel.webview.onDidReceiveMessage((message: FromPage) => this.hear(message));
+    this.panel.webview.html = new TextDecoder().decode(await vscode.workspace.fs.readFile(this.page));
+  }
+
+  /** Gives the page the text of a document that was edited, if it is the one that it shows. */
+  async refresh(uri: vscode.Uri): Promise<void> {
+    if (this.uri?.toString() === uri.toString()) {
+      await this.give(false);
     }
   }
-}
 
-function page(names: string[], chosen: string | undefined, rendered: Rendered): string {
-  const options = names.map((name) => `<option${name === chosen ? " selected" : ""}>${escape(name)}</option>`).join("");
-  const piece = (piece: Piece, number: number) =>
-    `<span class="${escape(piece.field ?? piece.role ?? "template")}" data-piece="${number}" title="${escape(piece.expression ?? "")}">${escape(piece.text)}</span>`;
-  const error = rendered.error ? `<p class="error">${escape(rendered.error.message)}</p>` : "";
-  const nonce = Array.from({ length: 24 }, () => Math.floor(Math.random() * 36).toString(36)).join("");
-  return `<!DOCTYPE html><html><head><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-${nonce}'">
-<style>pre { white-space: pre-wrap; font-family: var(--vscode-editor-font-family) } span { cursor: pointer }
-span:hover { outline: 1px solid var(--vscode-focusBorder) } .template { opacity: 0.65 } .reasoning { color: var(--vscode-charts-purple) }
-.calls { color: var(--vscode-charts-orange) } .content { color: var(--vscode-charts-green) } .error { color: var(--vscode-errorForeground) }</style></head>
-<body><select>${options}</select>${error}<pre>${rendered.pieces.map(piece).join("")}</pre>
-<script nonce="${nonce}">const host = acquireVsCodeApi();
-document.querySelector("select").addEventListener("change", (event) => host.postMessage({ conversation: event.target.value }));
-document.addEventListener("click", (event) => { const at = event.target.dataset?.piece; if (at !== undefined) host.postMessage({ piece: Number(at) }); });
-</script></body></html>`;
+  private async hear({ ready, show, save }: FromPage): Promise<void> {
+    if (ready) {
+      await this.give(true);
+    }
+    if (show && this.uri) {
+      const selection = new vscode.Range(show.from.line, show.from.character, show.to.line, show.to.character);
+      await vscode.window.showTextDocument(this.uri, { selection, viewColumn: vscode.ViewColumn.One });
+    }
+    if (save && this.uri) {
+      const defaultUri = vscode.Uri.joinPath(this.uri, "..", save.name);
+      const chosen = await vscode.window.showSaveDialog({ defaultUri });
+      if (chosen) {
+        await vscode.workspace.fs.writeFile(chosen, new TextEncoder().encode(save.text));
+      }
+    }
+  }
+
+  /** Gives the page the text of the document, and at first what the tokenizer's file beside it has. */
+  private async give(isFirst: boolean): Promise<void> {
+    if (!this.panel || !this.uri) {
+      return;
+    }
+    const document = await vscode.workspace.openTextDocument(this.uri);
+    const config = isFirst ? await this.config(this.uri) : undefined;
+    await this.panel.webview.postMessage({ chat: document.getText(), config, name: CONFIG });
+  }
+
+  private async config(uri: vscode.Uri): Promise<string | undefined> {
+    try {
+      const file = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(uri, "..", CONFIG));
+      // The document is the chat template, whatever the file has.
+      const { chat_template: _, ...config } = JSON.parse(new TextDecoder().decode(file));
+      return JSON.stringify(config);
+    } catch {
+      return undefined;
+    }
+  }
 }

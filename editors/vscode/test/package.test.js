@@ -10,7 +10,7 @@ const manifest = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "ut
 
 test("every file that the manifest names exists", () => {
   const { languages, grammars } = manifest.contributes;
-  const files = [manifest.main, ...languages.flatMap((l) => l.configuration ?? []), ...grammars.map((g) => g.path)];
+  const files = [manifest.main, "dist/playground.html", ...languages.flatMap((l) => l.configuration ?? []), ...grammars.map((g) => g.path)];
   for (const file of files) assert.ok(fs.existsSync(path.join(root, file)), file);
 });
 

@@ -1,12 +1,12 @@
 //! The prompt that a chat template renders for a conversation, with the author of each text, and the variables it reads.
 
-use backchat::chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat::chat::{ChatTemplate, Origin, RenderError, RenderOptions, Rendered};
 use backchat::json::{self, Object, Value};
 use backchat_chats::chats::{Author, authors};
 use backchat_workbench::answers::NOW;
 
 use crate::request::{count, maybe, note};
-use backchat_core::text::Utf16Offsets;
+use backchat_core::text::{Utf16Offsets, slice, units};
 
 /// Variables that a conversation sets.
 const CONVERSATION: [&str; 4] = ["messages", "tools", "add_generation_prompt", "continue_final_message"];
@@ -29,15 +29,18 @@ pub fn prompt(chat_template: &str, conversation: &str) -> Value {
         context.entry(name).or_default();
     }
     let options = RenderOptions::default().now(NOW.to_owned());
+    let traced = options.clone().origins(true);
     let failed = |error: RenderError| refused(Some(&error), chat_template);
     let template = match ChatTemplate::compile(chat_template) {
         Ok(template) => template,
         Err(error) => return failed(error),
     };
-    match template.render(&context, &options) {
+    match template.render(&context, &traced) {
         Ok(rendered) => {
             let runs = runs(&template, &context, &rendered.text, &options);
-            Value::from([("text", rendered.text.as_str().into()), ("runs", runs), ("problem", Value::Null)])
+            let origins = origins(template.source(), &rendered);
+            let text = rendered.text.as_str().into();
+            Value::from([("text", text), ("runs", runs), ("origins", origins), ("problem", Value::Null)])
         }
         Err(error) => failed(error),
     }
@@ -46,7 +49,9 @@ pub fn prompt(chat_template: &str, conversation: &str) -> Value {
 fn refused(error: Option<&RenderError>, chat_template: &str) -> Value {
     let source = ChatTemplate::normalize(chat_template);
     let problem = error.map(|error| note(&error.diagnostic(&source, ""), Some(&source)));
-    Value::from([("text", maybe(None)), ("runs", Value::List(Vec::new())), ("problem", problem.unwrap_or_default())])
+    let none = || Value::List(Vec::new());
+    let problem = problem.unwrap_or_default();
+    Value::from([("text", maybe(None)), ("runs", none()), ("origins", none()), ("problem", problem)])
 }
 
 /// The stretches of a prompt: the UTF-16 offset of the end of each, and its author.
@@ -66,6 +71,16 @@ fn runs(template: &ChatTemplate, context: &Object, text: &str, options: &RenderO
         push(text.len(), "template");
     }
     Value::List(runs)
+}
+
+/// What printed each piece of a prompt: the UTF-16 offset of the end of the piece, and those of the place in the template.
+fn origins(source: &str, rendered: &Rendered) -> Value {
+    let mut offsets = Utf16Offsets::of(&rendered.text);
+    let at = |byte: usize| count(units(slice(source, ..byte)));
+    let piece = |origin: &Origin| {
+        [count(offsets.at(origin.text.end)), at(origin.source.start), at(origin.source.end)]
+    };
+    Value::List(rendered.origins.iter().flat_map(piece).collect())
 }
 
 /// Who an author is to the reader of a page.
@@ -93,7 +108,7 @@ mod tests {
             "bos_token": "[B]"}"#;
         assert_eq!(
             prompt(SOURCE, conversation).to_string(),
-            r#"{"text": "[B]<user>🚆<assistant>Yes", "runs": [9, "template", 11, "user", 22, "template", 25, "model"], "problem": null}"#
+            r#"{"text": "[B]<user>🚆<assistant>Yes", "runs": [9, "template", 11, "user", 22, "template", 25, "model"], "origins": [3, 3, 12, 4, 38, 39, 8, 42, 48, 9, 51, 52, 11, 55, 64, 12, 38, 39, 21, 42, 48, 22, 51, 52, 25, 55, 64], "problem": null}"#
         );
     }
 

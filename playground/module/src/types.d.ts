@@ -99,6 +99,9 @@ export interface Prompt {
   /** The stretches of the prompt: the UTF-16 offset of the end of each, and who wrote it: template, system, user, model or
    * tools. */
   runs: (number | string)[];
+  /** What printed each piece of the prompt: the UTF-16 offset of the end of the piece, and those of the start and the end
+   * of the place in the chat template. */
+  origins: number[];
   /** Why it was not rendered; also null if the conversation is not a JSON object. */
   problem: Note | null;
 }

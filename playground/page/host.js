@@ -1,0 +1,32 @@
+// An editor may be the host of the page: then the editor has the chat template, places in it are shown there, and files
+// are saved there. Without one, the page has its own editor, its address and downloads.
+const host = globalThis.acquireVsCodeApi?.() ?? null;
+
+if (host) document.documentElement.classList.add("hosted");
+
+// What the user put into the page, between two visits.
+const visit = {
+  keep: async (kept) => (host ? host.setState(kept) : history.replaceState(null, "", `#${await packed(kept)}`)),
+  kept: async () => (host ? host.getState() : await unpacked(location.hash.slice(1))) ?? {},
+};
+
+// Leads to a span or a line of an editor of the page, or of the host, which counts lines from 0.
+const goTo = (editor, { span, line }) => {
+  if (host && editor === chat) {
+    const at = (offset) => {
+      const lines = chat.text.slice(0, offset).split("\n");
+      return { line: lines.length - 1, character: lines.at(-1).length };
+    };
+    const lineSpan = () => [chat.starts[line - 1] ?? 0, (chat.starts[line] ?? chat.text.length + 1) - 1];
+    const [from, to] = (span ?? lineSpan()).map(at);
+    host.postMessage({ show: { from, to } });
+  } else if (span) editor.select(...span);
+  else editor.selectLine(line);
+};
+
+const download = (name, text) => {
+  if (host) return host.postMessage({ save: { name, text } });
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+};
