@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from ..report import Difference, Result
 from . import ROOT, Options
 
-TESTS = ["test_servers.py", "test_contract.py", "test_openai.py", "test_transformers.py"]
+TESTS = ["test_servers.py", "test_contract.py", "test_openai.py", "test_transformers.py", "test_renderers.py"]
 
 
 def run(options: Options) -> Result:
