@@ -154,28 +154,32 @@ fn takes_reasoning(
     settings: &[Setting],
     reasoning_inputs: &[ReasoningInput],
 ) -> Option<ReasoningInput> {
-    let bare = Answer::default().with_reasoning(needle::REASONING);
-    let answers = [
-        bare.clone().with_content(needle::CONTENT),
-        Answer { calls: vec![call(0, 1)], ..bare.clone() },
-        Answer { calls: vec![call(0, 1)], ..bare }.with_content(needle::CONTENT),
-    ];
     let mut ranked: Vec<&ReasoningInput> = reasoning_inputs.iter().collect();
     ranked.sort_by_key(|reasoning_input| !reasoning_input.is_named_for_reasoning());
-    let found = ranked.into_iter().find(|reasoning_input| {
+    let found = |more: &str, inputs: &[&ReasoningInput]| {
+        let bare = Answer::default().with_reasoning(&format!("{}{more}", needle::REASONING));
+        let answers = [
+            bare.clone().with_content(needle::CONTENT),
+            Answer { calls: vec![call(0, 1)], ..bare.clone() },
+            Answer { calls: vec![call(0, 1)], ..bare }.with_content(needle::CONTENT),
+        ];
         let shows = |reasoning_input: &ReasoningInput| {
             let prober = prober.with_reasoning(Some(reasoning_input));
             settings.iter().any(|setting| {
                 answers.iter().any(|answer| {
                     let text = prober.render(&[user(), Message::Assistant(answer.clone())], setting, false);
+                    let text = text.map(|text| text.replace(more, ""));
                     text.is_some_and(|text| is_set_off(&text, reasoning_input.is_named_for_reasoning()))
                 })
             })
         };
         // A template that prints whole messages shows every key.
-        shows(reasoning_input) && !shows(&reasoning_input.unread())
-    });
-    found.cloned()
+        let is_taken = |input: &&&ReasoningInput| shows(input) && !shows(&input.unread());
+        inputs.iter().find(is_taken).map(|input| (*input).clone())
+    };
+    let named: Vec<&ReasoningInput> = ranked.iter().copied().filter(|input| input.is_named_for_reasoning()).collect();
+    // A template may write only reasoning of some length.
+    found("", &ranked).or_else(|| found(needle::MORE, &named))
 }
 
 /// Whether reasoning shows and, if its key does not mention reasoning, something separates it from the text after it.
@@ -235,6 +239,8 @@ mod tests {
         assert_eq!(input("{{ m.content }}"), None);
         assert_eq!(input("{% if m.thinking %}<t>{{ m.thinking }}</t>{% endif %}{{ m.content }}"), key("thinking"));
         assert_eq!(input("{% if m.plan %}<p>{{ m.plan }}</p>{% endif %}{{ m.content }}"), key("plan"));
+        let long = "{% if m.thinking | length > 15 %}<t>{{ m.thinking }}</t>{% endif %}{{ m.content }}";
+        assert_eq!(input(long), key("thinking"));
         // A template that prints whole messages shows every key.
         assert_eq!(input("{{ m | tojson }}{{ m.content }}{% if m.thinking %}{% endif %}"), None);
     }
