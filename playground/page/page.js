@@ -528,6 +528,8 @@ chat.area.addEventListener("paste", (event) => {
 // The host sends the chat template whenever it changes, and first what the tokenizer's file beside it has.
 const takeFromHost = ({ data }) => {
   if (typeof data?.chat !== "string") return;
+  // What belongs to another document goes with it.
+  if (data.isOther) Object.assign(state, { template: null, variables: null, turn: "" });
   state.source = "";
   chat.text = data.chat;
   if (typeof data.config === "string" && takeConfig(data.config, data.name)) return;

@@ -309,6 +309,9 @@ onPage("an editor is the host of the page", () => address, { before: HOST }, asy
   // The next edit keeps the tokens.
   await page.value(fromHost({ chat: source.replaceAll("<end>", "<stop>") }));
   await page.until(`${RENDERED}.startsWith('<s>\\n<') && ${RENDERED}.includes('<stop>')`);
+  // Another document has others.
+  await page.value(fromHost({ chat: source, isOther: true }));
+  await page.until(`${RENDERED}.startsWith('\\n<') && ${RENDERED}.includes('<end>')`);
 });
 
 onPage("messages and tools are edited, and the prompt beside them shows who wrote what", () => address, {}, async (page) => {

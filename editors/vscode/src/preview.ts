@@ -31,10 +31,13 @@ export class Preview {
     if (!chosen) {
       return;
     }
+    const isOther = this.uri?.toString() !== chosen.toString();
     this.uri = chosen;
     if (this.panel) {
       this.panel.reveal(undefined, true);
-      await this.give(true);
+      if (isOther) {
+        await this.give("other");
+      }
       return;
     }
     this.panel = vscode.window.createWebviewPanel(
@@ -49,13 +52,13 @@ export class Preview {
   /** Gives the page the text of a document that was edited, if it is the one that it shows. */
   async refresh(uri: vscode.Uri): Promise<void> {
     if (this.uri?.toString() === uri.toString()) {
-      await this.give(false);
+      await this.give("edited");
     }
   }
 
   private async hear({ ready, show, save }: FromPage): Promise<void> {
     if (ready) {
-      await this.give(true);
+      await this.give("first");
     }
     if (show && this.uri) {
       const selection = new vscode.Range(show.from.line, show.from.character, show.to.line, show.to.character);
@@ -70,14 +73,14 @@ export class Preview {
     }
   }
 
-  /** Gives the page the text of the document, and at first what the tokenizer's file beside it has. */
-  private async give(isFirst: boolean): Promise<void> {
+  /** Gives the page the text of the document and, of one that it does not show yet, what the tokenizer's file beside it has. */
+  private async give(what: "first" | "other" | "edited"): Promise<void> {
     if (!this.panel || !this.uri) {
       return;
     }
     const document = await vscode.workspace.openTextDocument(this.uri);
-    const config = isFirst ? await this.config(this.uri) : undefined;
-    await this.panel.webview.postMessage({ chat: document.getText(), config, name: CONFIG });
+    const config = what !== "edited" ? await this.config(this.uri) : undefined;
+    await this.panel.webview.postMessage({ chat: document.getText(), isOther: what === "other", config, name: CONFIG });
   }
 
   private async config(uri: vscode.Uri): Promise<string | undefined> {

@@ -60,9 +60,15 @@ test("the page gets the document, and at first the tokens of the file beside it"
   files["chat.jinja"] = "{{ b }}";
   await panel.refresh(uri("other.jinja"));
   await panel.refresh(uri("chat.jinja"));
+  // The same document again is not news; another one is.
+  await panel.open("file:///chat.jinja");
+  files["other.jinja"] = "{{ c }}";
+  await panel.open("file:///other.jinja");
+  const [name, config] = ["tokenizer_config.json", '{"bos_token":"<s>"}'];
   assert.deepStrictEqual(did.posted, [
-    { chat: "{{ a }}", config: '{"bos_token":"<s>"}', name: "tokenizer_config.json" },
-    { chat: "{{ b }}", config: undefined, name: "tokenizer_config.json" },
+    { chat: "{{ a }}", isOther: false, config, name },
+    { chat: "{{ b }}", isOther: false, config: undefined, name },
+    { chat: "{{ c }}", isOther: true, config, name },
   ]);
 });
 

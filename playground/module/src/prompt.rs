@@ -1,5 +1,7 @@
 //! The prompt that a chat template renders for a conversation, with the author of each text, and the variables it reads.
 
+use std::collections::HashMap;
+
 use backchat::chat::{ChatTemplate, Origin, RenderError, RenderOptions, Rendered};
 use backchat::json::{self, Object, Value};
 use backchat_chats::chats::{Author, authors};
@@ -76,10 +78,10 @@ fn runs(template: &ChatTemplate, context: &Object, text: &str, options: &RenderO
 /// What printed each piece of a prompt: the UTF-16 offset of the end of the piece, and those of the place in the template.
 fn origins(source: &str, rendered: &Rendered) -> Value {
     let mut offsets = Utf16Offsets::of(&rendered.text);
-    let at = |byte: usize| count(units(slice(source, ..byte)));
-    let piece = |origin: &Origin| {
-        [count(offsets.at(origin.text.end)), at(origin.source.start), at(origin.source.end)]
-    };
+    // A loop prints the same few places again and again.
+    let mut places: HashMap<usize, usize> = HashMap::new();
+    let mut at = |byte: usize| count(*places.entry(byte).or_insert_with(|| units(slice(source, ..byte))));
+    let piece = |origin: &Origin| [count(offsets.at(origin.text.end)), at(origin.source.start), at(origin.source.end)];
     Value::List(rendered.origins.iter().flat_map(piece).collect())
 }
 

@@ -19,8 +19,17 @@ use wasm_bindgen_cli_support::Bindgen;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The scripts of the page in the order of their dependencies, after the stepper of the reports.
-const SCRIPTS: [&str; 9] =
-    ["base64.js", "highlight.js", "editor.js", "link.js", "engine.js", "show.js", "host.js", "conversation.js", "page.js"];
+const SCRIPTS: [&str; 9] = [
+    "base64.js",
+    "highlight.js",
+    "editor.js",
+    "link.js",
+    "engine.js",
+    "show.js",
+    "host.js",
+    "conversation.js",
+    "page.js",
+];
 
 /// The scripts of its workers, after the binding of the module.
 const WORKER: [&str; 3] = ["base64.js", "lzma.js", "worker.js"];
