@@ -339,7 +339,7 @@ impl Derive {
         if let Ok(template) = answers::compile(&source)
             && let Some(warning) = answers::agents_warning(&template, &options, &self.source)
         {
-            super::note(&escape(&warning));
+            super::note(&screen::note(&warning));
         }
         Ok(())
     }

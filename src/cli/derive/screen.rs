@@ -23,6 +23,11 @@ pub(super) fn report(derivation: &Derivation) -> Vec<String> {
     lines
 }
 
+/// The text of a note, cleaned for a terminal.
+pub(super) fn note(text: &str) -> String {
+    wrapped(&escape(text), WIDTH - "note: ".len()).join("\n")
+}
+
 /// Wraps a text to a width, at spaces. A longer word has its own line.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
