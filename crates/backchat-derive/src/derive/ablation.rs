@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::compile::{CallRegion, Choices, Guard, Quotes};
+use super::compile::{CallRegion, Choices, Guard, Quotes, ThoughtEnd};
 use super::{Options, derive};
 use crate::wire::Reading;
 use crate::wire::marks::Segmentation;
@@ -45,7 +45,12 @@ const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
         Some("values in quotes, for a reader without look-arounds"),
     ),
     ("lead: content", |choices| choices.after_content, None),
-    ("thought: ends at the first mark", |choices| choices.thought_ends_early, None),
+    ("thought: ends at the first mark", |choices| choices.thought_end == ThoughtEnd::FirstMark, None),
+    (
+        "thought: ends as a turn",
+        |choices| choices.thought_end == ThoughtEnd::Turn,
+        Some("reasoning in a turn of its own, before a header on a line of its own"),
+    ),
     ("stray close: swallowed", |choices| choices.drops_stray, None),
 ];
 

@@ -232,7 +232,7 @@ mod tests {
     fn a_branch_that_fails_on_every_call_is_named_in_the_first_line() {
         let page = report(&CHAT.replace("c.function.arguments", "c.function.argument"));
         let first = "partial: the chat template fails on every turn with calls, at line 1: Object of type Undefined is \
-                     not JSON serializable: `c.function` has no `argument`; did you mean `arguments`? 18 of 18 ";
+                     not JSON serializable: `c.function` has no `argument`; did you mean `arguments`? 20 of 20 ";
         assert!(page.starts_with(first), "{page}");
         assert!(page.contains("\nwithout: calls: the chat template fails on them\n"), "{page}");
         assert_eq!(page.matches("did you mean `arguments`?").count(), 1, "{page}");

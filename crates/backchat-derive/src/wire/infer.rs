@@ -96,8 +96,10 @@ impl<'t> Inference<'_, 't> {
             self.place(&called, calls, reasoning.as_ref(), &begin, &mut content);
         }
         self.without_open(&mut content);
+        let empty = calls.as_ref().and_then(|calls| no_calls(calls, &mut content));
         content.labels =
             self.labels(&prompts, &content, reasoning.as_ref(), calls.as_ref().map(|calls| (&called, calls)));
+        content.labels.extend(empty);
         let (stops, given_stops) = self.stops(&called, &end, calls.as_ref());
         if let Some(calls) = &mut calls {
             move_separator_to_openings(&mut prompts, calls, &mut content);
@@ -384,6 +386,18 @@ fn is_in_prompts(prompts: &[Prompt], open: &str) -> bool {
     prompts.iter().all(|prompt| prompt.header_in_prompt_only && prompt.header.trim_end().ends_with(open.trim()))
 }
 
+/// The marks around no calls, if the template writes them in every turn: they do not open content.
+fn no_calls(calls: &Calls, content: &mut Content) -> Option<String> {
+    let open = content.open.trim();
+    let is_section = |cut: &Cut| !cut.section.trim().is_empty() && is_around(&cut.section, &cut.section_close, open);
+    calls.cuts.iter().any(is_section).then(|| std::mem::take(&mut content.open))
+}
+
+/// Whether a text consists of these two, and white space.
+fn is_around(start: &str, end: &str, text: &str) -> bool {
+    text.strip_prefix(start.trim()).is_some_and(|rest| rest.trim() == end.trim())
+}
+
 /// Separates the close of content from the end of the turn: a closing mark may have been mistaken for a part of the end.
 fn settle(segmentation: Segmentation, content: &mut Content, end: &mut String) {
     let open = content.open.trim();
@@ -397,9 +411,26 @@ fn settle(segmentation: Segmentation, content: &mut Content, end: &mut String) {
         let space = end.len() - end.trim_start().len();
         content.close = slice(end, ..space + first.len()).to_owned();
     }
+    if content.close.is_empty() && !open.is_empty() {
+        content.close = counterparts(open, end).to_owned();
+    }
     if let Some(rest) = end.strip_prefix(content.close.as_str()) {
         *end = rest.to_owned();
     }
+}
+
+/// The signs at the start of a text that close what an opening contains: brackets and quotes.
+fn counterparts<'t>(open: &str, end: &'t str) -> &'t str {
+    let opening = |c: char| match c {
+        '}' => '{',
+        ']' => '[',
+        ')' => '(',
+        other => other,
+    };
+    let closes = |c: char| "}])\"'`*_".contains(c) && open.contains(opening(c));
+    let rest = end.trim_start().trim_start_matches(closes);
+    let close = slice(end, ..end.len() - rest.len());
+    if close.trim().is_empty() || rest.trim().is_empty() { "" } else { close }
 }
 
 /// The marks of a text that ends turns. An engine may stop at each, except those that vary. A text without marks is one

@@ -7,7 +7,7 @@ use super::template_usage::TemplateUsage;
 use backchat_core::json::Value;
 use backchat_core::text::slice;
 use backchat_probe::probe::needle::{self, MORE};
-use backchat_probe::probe::steady::{Varying, is_number, tokens};
+use backchat_probe::probe::steady::{Varying, is_number, numbers, tokens};
 use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, Setting};
 
 /// Two times that differ in every field of any format.
@@ -45,7 +45,15 @@ pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
         if let (Some(one), Some(two), Some((before, _))) = (cut(&one, &second), cut(&two, &second), cut(&two, &first)) {
             found.around(&one, &two);
             // The number of all calls may come before the first one.
-            found.compare(&tokens(&one.0), &tokens(&before), &is_number);
+            found.compare(&numbers(&one.0), &numbers(&before), &is_number);
+        }
+    }
+    // Arguments may be numbered, too.
+    let keys: Vec<&str> = first.arguments.keys().collect();
+    if let (Some(text), [one, two, ..]) = (render(vec![first.clone()]), keys.as_slice()) {
+        let around = |key: &str| text.split_once(key).map(|(before, after)| (before.to_owned(), after.to_owned()));
+        if let (Some(one), Some(two)) = (around(one), around(two)) {
+            found.around(&one, &two);
         }
     }
     found
@@ -71,7 +79,7 @@ fn with_time(found: &mut Varying, prober: &Prober<'_>) {
     let user = History::User;
     for (messages, prompt) in [(shapes::history(user), true), (shapes::conversation(user, &shapes::content()), false)] {
         let [one, two] = [&one, &two].map(|prober| shown(prober, &messages, user, &Setting::new(), prompt));
-        compare(found, one, two, |_| true);
+        compare(found, one, two);
     }
 }
 
@@ -82,7 +90,9 @@ fn with_history(found: &mut Varying, prober: &Prober<'_>) {
     };
     for answer in [None, Some(shapes::content())] {
         let [one, two] = [History::User, History::EarlierTurns].map(|after| tail(after, answer.as_ref()));
-        compare(found, one, two, is_number);
+        if let (Some(one), Some(two)) = (one, two) {
+            found.compare(&numbers(&one), &numbers(&two), &is_number);
+        }
     }
 }
 
@@ -103,7 +113,7 @@ fn with_values(found: &mut Varying, prober: &Prober<'_>, input: Option<&Reasonin
     for (one, two) in said(&str::to_owned).into_iter().zip(said(&longer)) {
         let one = turn(&prober, &history, History::User, &one);
         let two = turn(&prober, &lengthy, History::User, &two).map(|text| text.replace(MORE, ""));
-        compare(found, one, two, |_| true);
+        compare(found, one, two);
     }
 }
 
@@ -117,7 +127,7 @@ fn with_ids(found: &mut Varying, prober: &Prober<'_>) {
         Some(text.replace(id, needle::IDS[0]))
     };
     let [first, second, _] = needle::IDS;
-    compare(found, shown(first), shown(second), |_| true);
+    compare(found, shown(first), shown(second));
 }
 
 fn with_variables(found: &mut Varying, prober: &Prober<'_>, usage: &TemplateUsage) {
@@ -137,7 +147,7 @@ fn with_variables(found: &mut Varying, prober: &Prober<'_>, usage: &TemplateUsag
             // A value of several words and numbers, such as a date, gets other numbers.
             let alike = printed(&usual, &other).map(with_other_digits);
             let alike = alike.and_then(|value| shown(&Setting::from([(name.clone(), value.into())])));
-            compare(found, Some(usual), alike.or(Some(other)), |_| true);
+            compare(found, Some(usual), alike.or(Some(other)));
         }
     }
 }
@@ -157,9 +167,9 @@ fn with_other_digits(text: &str) -> String {
 }
 
 /// Compares two renders, if there are both.
-fn compare(found: &mut Varying, one: Option<String>, two: Option<String>, may_vary: fn(&str) -> bool) {
+fn compare(found: &mut Varying, one: Option<String>, two: Option<String>) {
     if let (Some(one), Some(two)) = (one, two) {
-        found.compare(&tokens(&one), &tokens(&two), &may_vary);
+        found.compare(&tokens(&one), &tokens(&two), &|_| true);
     }
 }
 

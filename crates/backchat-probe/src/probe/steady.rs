@@ -43,11 +43,11 @@ impl Varying {
     /// Compares the numbers on both sides of two values, up to where other text differs.
     pub fn around(&mut self, one: &(String, String), two: &(String, String)) {
         let same = |(a, b): &(&&str, &&str)| a == b || is_number(a) && is_number(b);
-        let (a, b) = (tokens(&one.0), tokens(&two.0));
+        let (a, b) = (numbers(&one.0), numbers(&two.0));
         let count = a.iter().rev().zip(b.iter().rev()).take_while(same).count();
         let last = |tokens: &[&str]| tokens.len() - count;
         self.compare(a.get(last(&a)..).unwrap_or_default(), b.get(last(&b)..).unwrap_or_default(), &is_number);
-        let (a, b) = (tokens(&one.1), tokens(&two.1));
+        let (a, b) = (numbers(&one.1), numbers(&two.1));
         let count = a.iter().zip(b.iter()).take_while(same).count();
         self.compare(a.get(..count).unwrap_or_default(), b.get(..count).unwrap_or_default(), &is_number);
     }
@@ -141,6 +141,11 @@ impl VaryingPlace {
 /// Runs of letters and digits, and every other character alone.
 pub fn tokens(text: &str) -> Vec<&str> {
     runs(text, |c| c.is_alphanumeric().then_some(0))
+}
+
+/// The same, with numbers apart from the letters next to them.
+pub fn numbers(text: &str) -> Vec<&str> {
+    runs(text, |c| if c.is_ascii_digit() { Some(1) } else { c.is_alphanumeric().then_some(0) })
 }
 
 fn is_word(token: &str) -> bool {

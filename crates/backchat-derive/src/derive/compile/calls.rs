@@ -69,7 +69,14 @@ impl Plan<'_> {
 
     /// Whether calls are lines that begin after any content: nothing but the exact text tells them from prose.
     fn begins_line(&self) -> bool {
-        self.choices.after_content && self.cut.separator.starts_with('\n')
+        self.choices.after_content && (self.cut.separator.starts_with('\n') || self.opens_line())
+    }
+
+    /// Whether the opening of each call begins with a line break and a sign that prose contains, too.
+    fn opens_line(&self) -> bool {
+        let open = self.cut.open.as_str();
+        let parts = self.cut.separator.is_empty() && self.cut.section.is_empty();
+        self.choices.after_content && parts && open.starts_with('\n') && !open.trim().is_empty()
     }
 
     /// Whether a call's object is best read whole: it has its own mark, more members after the arguments, or arguments in a

@@ -17,8 +17,7 @@ pub(in crate::derive) struct Choices {
     pub needs_section: bool,
     /// Whether content leaves out a stray closing mark of reasoning even if the template never writes one.
     pub drops_stray: bool,
-    /// Whether only the first mark of the text after reasoning closes it.
-    pub thought_ends_early: bool,
+    pub thought_end: ThoughtEnd,
     /// Whether a call without its own mark must be inside an open section, in addition to following another call.
     pub inside_section: bool,
     /// Whether a call without its own mark may begin after any content, not only at the start of the turn or after
@@ -42,6 +41,18 @@ pub(in crate::derive) enum CallRegion {
     Whole,
     /// All calls: a list that only a parser of the newest releases reads. No failure leads to it; the search tries it last.
     List,
+}
+
+/// The text that closes reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum ThoughtEnd {
+    /// All of the text between reasoning and the answer.
+    #[default]
+    Whole,
+    /// Its first mark.
+    FirstMark,
+    /// All of it or, at the end of the turn, the stop with which it begins: reasoning is a turn of its own.
+    Turn,
 }
 
 /// Whether a close depends on the text around it.
@@ -100,7 +111,7 @@ impl Choices {
             found.extend((0..cuts).map(|cut| Choices { cut, ..*self }));
         }
         if topics.contains(&Topic::Reasoning) || topics.contains(&Topic::Content) {
-            found.push(Choices { thought_ends_early: true, ..*self });
+            found.extend([ThoughtEnd::FirstMark, ThoughtEnd::Turn].map(|thought_end| Choices { thought_end, ..*self }));
             found.push(Choices { drops_stray: true, ..*self });
         }
         found.retain(|choices| choices != self);
@@ -117,12 +128,14 @@ impl Choices {
             self.exact_space,
             self.needs_section,
             self.drops_stray,
-            self.thought_ends_early,
+            self.thought_end != ThoughtEnd::Whole,
             self.inside_section,
             self.after_content,
             self.quotes != Quotes::Guarded,
         ];
-        self.cut + odd.into_iter().filter(|odd| *odd).count() * 2
+        // Of two ends of reasoning, the shorter one is simpler.
+        let is_long = self.thought_end == ThoughtEnd::Turn;
+        self.cut + odd.into_iter().filter(|odd| *odd).count() * 2 + usize::from(is_long)
     }
 
     /// The chosen cut; the plainest if the index is out of range.
@@ -156,8 +169,8 @@ mod tests {
         let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
         let plain = Choices::default();
         let about = |topics: &[Topic]| plain.neighbors(&wire, topics);
-        let is_about_thoughts = |choices: &Choices| choices.thought_ends_early || choices.drops_stray;
-        assert_eq!(about(&[Topic::Reasoning]).len(), 2);
+        let is_about_thoughts = |choices: &Choices| choices.thought_end != ThoughtEnd::Whole || choices.drops_stray;
+        assert_eq!(about(&[Topic::Reasoning]).len(), 3);
         assert!(about(&[Topic::Reasoning]).iter().all(is_about_thoughts));
         assert!(!about(&[Topic::Calls]).iter().any(is_about_thoughts));
         // Wrong content may be due to either.

@@ -13,7 +13,7 @@ mod pattern;
 pub(super) mod pieces;
 
 pub(super) use calls::are_python_list;
-pub(super) use choices::{CallRegion, Choices, Topic};
+pub(super) use choices::{CallRegion, Choices, ThoughtEnd, Topic};
 #[cfg(test)]
 pub(super) use choices::{Guard, Quotes};
 pub(super) use pairs::MEMBER;
@@ -129,7 +129,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
         // Prose may contain a label, so it opens reasoning only at the start of the turn.
         Delimiter::Pattern(format!("^\\s*{}", spaced(open))).write(&mut field, "open");
     }
-    let early = wire.segmentation.first(close).filter(|_| choices.thought_ends_early);
+    let early = wire.segmentation.first(close).filter(|_| choices.thought_end == ThoughtEnd::FirstMark);
     let mut closes = vec![early.unwrap_or(close).to_owned()];
     closes.retain(|close| !close.is_empty());
     // A model that stops while it thinks has still produced reasoning.
@@ -140,6 +140,11 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     }
     let label = content_label(wire);
     match &wire.calls {
+        // JSON may contain the text that follows it, but not after a quote without a backslash.
+        _ if reasoning.is_json && !wire.is_distinct(close) => {
+            let close = format!("(?<=[^\\\\]\"|\\\\\\\\\")\\s*{}", spaced(close));
+            Delimiter::Pattern(close).write(&mut field, "close");
+        }
         // White space and a label after it are not content.
         _ if reasoning.is_late || label.is_some() => {
             let label = label.map_or_else(String::new, |label| format!("(?:{}\\s*)?", escape(label)));
@@ -157,7 +162,13 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
             let stops = wire.stops.iter().filter(|stop| !closes.contains(stop)).map(|stop| at_end(wire, stop));
             Delimiter::Pattern(any_of(patterns.chain(stops))).write(&mut field, "close");
         }
-        _ => Delimiter::Literals(closes).write(&mut field, "close"),
+        _ => match wire.sure_stops().find(|stop| close.starts_with(*stop)) {
+            Some(stop) if choices.thought_end == ThoughtEnd::Turn => {
+                let patterns = closes.iter().map(|close| escape(close)).chain([at_end(wire, stop)]);
+                Delimiter::Pattern(any_of(patterns)).write(&mut field, "close");
+            }
+            _ => Delimiter::Literals(closes).write(&mut field, "close"),
+        },
     }
     parser(&mut field, reasoning.is_json);
     joined(&mut field, reasoning.join.as_deref(), (&reasoning.open, &reasoning.close));
@@ -208,6 +219,16 @@ fn footers(wire: &WireFormat) -> Vec<&str> {
     }
     footers.retain(|footer| !footer.is_empty() && !wire.is_distinct(footer));
     footers
+}
+
+/// Where an answer begins, as a pattern: at the start of the turn or after reasoning.
+fn start_of_answer(wire: &WireFormat) -> String {
+    match &wire.reasoning {
+        Some(reasoning) if !reasoning.close.trim().is_empty() && !reasoning.is_late => {
+            format!("(?:^\\s*|(?<={})\\s*)", escape(reasoning.close.trim()))
+        }
+        _ => "^\\s*".to_owned(),
+    }
 }
 
 /// The marks that close content anywhere.
@@ -289,7 +310,8 @@ fn content_patterns(wire: &WireFormat, choices: &Choices, closes: &[String]) -> 
     }
     // Prose may contain a label, so it counts only at the start of the turn.
     let labels = wire.content.labels.iter().filter(|label| !closes.iter().any(|close| close == label.trim()));
-    patterns.extend(labels.map(|label| format!("^\\s*{}", escape(label))));
+    let start = start_of_answer(wire);
+    patterns.extend(labels.map(|label| format!("{start}{}", escape(label))));
     if let Some(calls) = wire.calls.as_ref().filter(|_| is_open) {
         patterns.insert(0, format!("(?={})", calls::opening(wire, calls, choices)));
     }
@@ -378,7 +400,7 @@ mod tests {
         };
         let (plain, thought) = (Choices::default(), "<think>Hm.</think>Yes.<end>");
         assert_eq!(message("</think>\n<say>", plain, thought), ["Hm.</think>Yes.", ""]);
-        let early = Choices { thought_ends_early: true, ..plain };
+        let early = Choices { thought_end: ThoughtEnd::FirstMark, ..plain };
         assert_eq!(message("</think>\n<say>", early, thought), ["Hm.", "Yes."]);
         assert_eq!(message("</think>", plain, "</think>Yes.<end>"), ["", "</think>Yes."]);
         let swallows = Choices { drops_stray: true, ..plain };

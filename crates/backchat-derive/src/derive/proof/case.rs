@@ -10,6 +10,7 @@ use super::turn_start::{Cut, TurnStart, shows};
 use crate::derive::recorded::Prompt;
 use crate::wire::marks;
 use backchat_core::json::Value;
+use backchat_core::text::slice;
 use backchat_probe::coverage::Place;
 use backchat_probe::probe::{Answer, Message, PART_BREAK, Prober, Setting};
 
@@ -48,6 +49,13 @@ impl Case {
             true => offering(offers, self.tool.as_deref()),
             false => plain.clone(),
         }
+    }
+
+    /// The white space that the render writes after the stop.
+    pub fn space_after(&self) -> &str {
+        let rest =
+            self.unstopped.as_ref().and_then(|_| Some(self.whole.rsplit_once(&self.text)?.1)).unwrap_or_default();
+        slice(rest, ..rest.len() - rest.trim_start().len())
     }
 
     pub fn with(&self, answer: Answer) -> Vec<Message> {

@@ -116,7 +116,7 @@ const THOUGHT: &str = "The user wants a distance.\nWroclaw to Brzeg: some 43 km,
 const PLAIN_THOUGHT: &str = "That is easy.";
 
 /// Prose, and what it tests.
-const TEXTS: [(&str, &str); 7] = [
+const TEXTS: [(&str, &str); 9] = [
     ("paragraphs", "First paragraph.\n\nBy train:\n- one; two, three\n- `four` (five)\n\n1. Buy a ticket.\n2. Get on."),
     (
         "code",
@@ -126,6 +126,14 @@ const TEXTS: [(&str, &str); 7] = [
     ("JSON", "{\"distance\": 43, \"unit\": [\"km\"]}"),
     ("an object with a name", "{\"name\": \"Brzeg\", \"size\": 3}"),
     ("other scripts", "Voilà: 根特很近 – naïve, Привет. Ça va! 🚆"),
+    (
+        "signs before words",
+        "Some $2 or 5% (#1, ~3 km) for @me; <br/> and &amp; stand in /etc/hosts, -v and C:\\x *too*.",
+    ),
+    (
+        "a table",
+        "# Far?\n\n| km | h |\n|---|---|\n| 43 | 1 |\n\n---\n\n> So it is. <!-- checked -->\n\n* **That** _is_ it",
+    ),
     ("a list in brackets", "[a](b), [1] and (2): {3}"),
 ];
 
@@ -192,7 +200,7 @@ fn structures() -> [(&'static str, Answer, Reach); 17] {
         call("a1B2c3D4e", "store_entry", r#"{"title": "a)b(c", "tags": ["]", "}", "[{"], "zip": "{x}, {\"k\": 1}"}"#);
     let one = Answer::calls(vec![first.clone()]);
     let two = Answer::calls(vec![first.clone(), second.clone()]);
-    let three = Answer::calls(vec![first.clone(), third, second.clone()]);
+    let five = Answer::calls(vec![first.clone(), third.clone(), second.clone(), third, again.clone()]);
     let same = Answer::calls(vec![first, again]);
     let bracketed = Answer::calls(vec![brackets, second]);
     let short = Answer::content("Yes, 43 km.");
@@ -213,7 +221,7 @@ fn structures() -> [(&'static str, Answer, Reach); 17] {
         ("reasoning and two calls", two.clone().with_reasoning(THOUGHT), Reach::Histories),
         ("an answer and two calls", two.with_content("I need two things.\n\nOne moment."), Reach::Histories),
         ("an answer in parts", in_parts, Reach::Value),
-        ("three calls", three, Reach::Value),
+        ("five calls", five, Reach::Value),
         ("the same call twice", same, Reach::Value),
         ("two calls with brackets", bracketed, Reach::Value),
         ("reasoning alone", Answer::default().with_reasoning(PLAIN_THOUGHT), Reach::Value),

@@ -85,11 +85,19 @@ impl<'a, 't> Judge<'a, 't> {
             Ok(singly) => singly,
             Err(error) => return self.failed(case, &case.text, Part::Content, &error.to_string(), Value::Null),
         };
-        for ((text, message), other) in whole.into_iter().zip(singly) {
+        let failed = |text: &str, what: &str, got: Object| {
+            let part = difference(&case.expected, &got, self.reasoning, &case.prompted).unwrap_or(Part::Content);
+            self.failed(case, text, part, what, Value::Object(got))
+        };
+        if let (Some(spaced), Some((text, message))) = (singly.spaced, whole.first())
+            && spaced != *message
+        {
+            let text = format!("{text}{}", case.space_after());
+            return failed(&text, "the message, which depends on white space after the stop,", spaced);
+        }
+        for ((text, message), other) in whole.into_iter().zip(singly.messages) {
             if other != message {
-                let part = difference(&case.expected, &other, self.reasoning, &case.prompted).unwrap_or(Part::Content);
-                let what = "the message, which depends on where the text is cut,";
-                return self.failed(case, text, part, what, Value::Object(other));
+                return failed(text, "the message, which depends on where the text is cut,", other);
             }
         }
         lost.map_or(Fate::Passed, Fate::Lost)
@@ -109,8 +117,8 @@ impl<'a, 't> Judge<'a, 't> {
         Options::default().tools(Some(self.tools.clone()))
     }
 
-    /// The messages of a case read one character at a time: with the stop token and, if it has one, without.
-    fn read_singly(&self, case: &Case) -> Result<Vec<Object>, ParseError> {
+    /// Reads a case one character at a time.
+    fn read_singly(&self, case: &Case) -> Result<Singly, ParseError> {
         charge(case.text.len());
         let mut parser = Parser::new(self.template, &case.prefix, self.options())?;
         let mut unstopped = None;
@@ -120,8 +128,17 @@ impl<'a, 't> Judge<'a, 't> {
             }
             parser.feed_into(slice(&case.text, at..at + c.len_utf8()), &mut |_| {})?;
         }
-        let ended = std::iter::once(parser).chain(unstopped);
-        ended.map(|parser| Ok(parser.finish_into(&mut |_| {})?.message)).collect()
+        let space = case.space_after();
+        let spaced = (!space.is_empty()).then(|| parser.clone());
+        let end = |parser: Parser| Ok(parser.finish_into(&mut |_| {})?.message);
+        let feed_space = |mut parser: Parser| {
+            parser.feed_into(space, &mut |_| {})?;
+            end(parser)
+        };
+        Ok(Singly {
+            spaced: spaced.map(feed_space).transpose()?,
+            messages: std::iter::once(parser).chain(unstopped).map(end).collect::<Result<_, _>>()?,
+        })
     }
 
     /// The message, the events, and how much of the prompt's end the parser read.
@@ -230,6 +247,14 @@ impl<'a, 't> Judge<'a, 't> {
         };
         Some(Loss::new(part, message, &case.text))
     }
+}
+
+/// The messages of a case that is read one character at a time.
+struct Singly {
+    /// With the stop token and, if it has one, without.
+    messages: Vec<Object>,
+    /// With the white space that renders write after the stop, if they do: an engine may return it.
+    spaced: Option<Object>,
 }
 
 /// A value that the template spells as Python does inside JSON, or a string with Python's escapes. No content parser

@@ -40,12 +40,19 @@ const MOST: usize = 64;
 /// The ways to write a pattern without looking around; none if it is impossible.
 pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
     let Some(branches) = Branches::read(pattern) else { return Vec::new() };
+    let before_look = before_last_look(&branches).filter(|_| closes).cloned();
     let mut open = vec![Rewrite { pattern: branches, taken: None, dropped: Vec::new(), cost: 0 }];
     let mut found: Vec<Rewrite> = Vec::new();
     for _ in 0..MOST {
         let Some(Rewrite { pattern: branches, taken, dropped, cost }) = open.pop() else { break };
         let Some(changes) = first(&branches, closes) else {
-            let pattern = without_doubled_space(&greedy(&branches).to_string());
+            let mut pattern = without_doubled_space(&greedy(&branches).to_string());
+            // A close that takes what it looked ahead for, such as a stop, also takes the white space after that.
+            if let (Some(before), [Branch(items)]) = (&before_look, branches.0.as_slice())
+                && items.last().is_some_and(|last| last != before)
+            {
+                pattern = without_doubled_space(&format!("{pattern}\\s*"));
+            }
             if !pattern.is_empty() && !found.iter().any(|known| known.pattern == pattern) {
                 found.push(Rewrite { pattern, taken, dropped, cost });
             }
@@ -60,6 +67,15 @@ pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
     }
     found.sort_by_key(|rewrite| rewrite.cost);
     found
+}
+
+/// The item before a look-ahead that ends the pattern.
+fn before_last_look(branches: &Branches) -> Option<&PatternItem> {
+    let [Branch(items)] = branches.0.as_slice() else { return None };
+    match items.as_slice() {
+        [.., before, PatternItem::Look { open, .. }] if open == "(?=" => Some(before),
+        _ => None,
+    }
 }
 
 /// The ways to remove the first look-around; `None` if there is none.
@@ -237,6 +253,9 @@ mod tests {
     fn a_guard_is_dropped_or_consumed() {
         assert_eq!(first_of(r"\}\s*(?=\s*(?:<e>|\Z))\s*", true), [r"\}\s*", r"\}\s*(?:<e>)\s*", r"\}\s*(?:<e>|\Z)\s*"]);
         assert_eq!(first_of(r"(?:<c>\s*|(?<=</c>) )", false), [r"<c>\s*"]);
+        // What a close takes of the text after it, it takes with the white space after that.
+        assert_eq!(first_of(r"(?<=\})(?=\s*(?:<e>|\Z))", true), [r"\s*(?:<e>)\s*", r"\s*(?:<e>|\Z)\s*"]);
+        assert_eq!(first_of(r"<e>(?=\s|$)", true).first().map(String::as_str), Some("<e>"));
     }
 
     #[test]

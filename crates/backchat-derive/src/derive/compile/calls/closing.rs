@@ -19,9 +19,8 @@ impl Plan<'_> {
             Guard::Behind => !self.is_mark(own) && (lookbehind.is_empty() || !self.text_follows()),
             Guard::Always => true,
         };
-        // Leave white space that separates two calls to the opening that needs it.
-        let keeps = self.cut.open.trim().is_empty() && self.cut.separator.trim().is_empty();
-        let space = if keeps && !self.cut.separator.is_empty() { "" } else { "\\s*" };
+        let ends_turn = self.stops().any(|stop| own.contains(stop));
+        let space = if self.leaves_white_space() && !ends_turn { "" } else { "\\s*" };
         let close = if pattern.is_empty() {
             self.ends_without_close().map(|ends| format!("\\s*{ends}"))
         } else if guarded {
@@ -56,9 +55,26 @@ impl Plan<'_> {
         let mut patterns: Vec<String> = Vec::new();
         patterns.extend(self.calls_follow().map(|next| format!("(?={next})")));
         patterns.extend(self.content_follows().map(|open| format!("(?={open})")));
-        patterns.extend(self.section_end().map(|end| spaced(end.trim())));
-        patterns.extend(self.stops().map(|stop| close_pattern(self.wire, stop)));
+        let is_punctuation = |end: &str| end.trim().chars().all(|c| c.is_ascii_punctuation());
+        patterns.extend(self.section_end().map(|end| match !is_punctuation(end) || self.text_follows() {
+            true => self.with_space(spaced(end.trim())),
+            // Any value may contain it.
+            false => format!("{}(?=\\s*(?:{}))", spaced(end.trim()), self.ends_of_turn()),
+        }));
+        patterns.extend(self.stops().map(|stop| self.with_space(close_pattern(self.wire, stop))));
         Some(any_of(patterns))
+    }
+
+    /// Whether a close leaves white space that separates two calls to the opening that needs it.
+    fn leaves_white_space(&self) -> bool {
+        let separator = self.cut.separator.as_str();
+        self.cut.open.trim().is_empty() && separator.trim().is_empty() && !separator.is_empty()
+    }
+
+    /// The end of a section or of the turn with the white space after it, which would be content, unless the whole close
+    /// takes it.
+    fn with_space(&self, end: String) -> String {
+        if self.leaves_white_space() { format!("{end}\\s*") } else { end }
     }
 
     /// A distinctive close, or the end of the section or of the turn, which also close a call.
@@ -66,7 +82,8 @@ impl Plan<'_> {
         let ends = self.wire.section_marks(&self.cut.section_close);
         let is_new = |end: &&str| self.is_mark(end) && !own.contains(end) && !end.contains(own.trim());
         let ends = ends.into_iter().filter(is_new).map(spaced);
-        let stops = self.wire.sure_stops().filter(|stop| !own.contains(stop)).map(escape);
+        let stops = self.wire.sure_stops().filter(|stop| !own.contains(stop));
+        let stops = stops.map(|stop| self.with_space(escape(stop)));
         any_of([close].into_iter().chain(ends).chain(stops))
     }
 

@@ -1,6 +1,7 @@
 //! Calls that together are one list, read as one region: a JSON array of objects, or a list of calls as Python writes it.
 
 use super::super::choices::Guard;
+use super::super::close_pattern;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
 use super::{Plan, object_end, object_shape, object_start, shape};
 use crate::wire::structure::{CallPart, ObjectBody, Place};
@@ -87,9 +88,10 @@ impl Plan<'_> {
             let pattern = format!("(?<={item_end}\\s*\\]){}", self.no_json_follows());
             Delimiter::Pattern(pattern).write(&mut field, "close");
         } else if close.is_empty() {
-            let stops: Vec<String> = self.stops().map(str::to_owned).collect();
+            // White space after the stop would be content, in place of the answer before the calls.
+            let stops: Vec<String> = self.stops().map(|stop| close_pattern(self.wire, stop)).collect();
             if !stops.is_empty() {
-                Delimiter::Literals(stops).write(&mut field, "close");
+                Delimiter::Pattern(format!("{}\\s*", any_of(stops))).write(&mut field, "close");
             }
         } else if self.is_mark(close) {
             self.close(&mut field, "", close);

@@ -2,6 +2,7 @@
 
 use super::super::channels::Channels;
 use super::super::pattern::{any_of, escape, spaced, word_before};
+use super::super::start_of_answer;
 use super::{Groups, Plan, json_text};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Pairs};
@@ -24,6 +25,8 @@ impl Plan<'_> {
     pub(super) fn before_call(&self, open: &str) -> String {
         let own = match self.outer_marks(open) {
             Some((outer, inner)) => format!("(?:{}\\s*)?{}", spaced(outer.trim()), self.text(inner)),
+            // The close of the call before has taken the line break.
+            None if self.opens_line() => format!("(?:^\\s*|(?<=\\n)){}", escape(open.trim_start())),
             None => self.text(open.trim_start()),
         };
         let has_section = !self.cut.section.trim().is_empty();
@@ -134,12 +137,7 @@ impl Plan<'_> {
         if self.choices.after_content {
             return if self.begins_line() { "(?:^\\s*|\\s*\\n\\s*)" } else { "\\s*" }.to_owned();
         }
-        match &self.wire.reasoning {
-            Some(reasoning) if !reasoning.close.trim().is_empty() && !reasoning.is_late => {
-                format!("(?:^\\s*|(?<={})\\s*)", escape(reasoning.close.trim()))
-            }
-            _ => "^\\s*".to_owned(),
-        }
+        start_of_answer(self.wire)
     }
 
     /// The text that ends every call, as a pattern to look behind for.
