@@ -61,11 +61,23 @@ impl<'t> Setup<'_, 't> {
         let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
         let given = given.map(|(name, value)| (name, other_than(Some(value))));
         let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));
-        for (name, values) in given.chain(switches).take(MOST_VARIED) {
+        let unset = plain.unset_tokens();
+        let tokens = unset.iter().filter(|name| self.has_default(&usual, name));
+        let tokens = tokens.map(|name| (name.as_str(), other_than(None)));
+        for (name, values) in given.chain(switches).chain(tokens).take(MOST_VARIED) {
             let settings = values.into_iter().map(|value| Setting::from([(name.to_owned(), value)]));
             found.extend(settings.filter_map(|setting| self.variable(said, &usual, name, setting)).next());
         }
         found
+    }
+
+    /// Whether the template has a text in place of a special token that is not given. One that it leaves out is reported
+    /// as missing.
+    fn has_default(&self, usual: &Outlook, name: &str) -> bool {
+        let Cutter { plain, offering, .. } = self.cutter;
+        let outlook = self.outlook(plain, offering, &Setting::from([(name.to_owned(), needle::TOKEN.into())]));
+        let without = outlook.map(|text| text.map(|text| text.replace(needle::TOKEN, "")));
+        without != *usual
     }
 
     fn clock(&self, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
@@ -257,6 +269,14 @@ mod tests {
         assert_eq!(assumed(&elsewhere, ANSWER, "{}"), [named]);
         assert_eq!(assumed(&alike, ANSWER, "{}"), [""; 0]);
         assert_eq!(assumed(&elsewhere, &both, "{}"), [""; 0]);
+    }
+
+    #[test]
+    fn a_special_token_with_a_default_text_is_reported_if_it_is_not_given() {
+        let source = CHAT.replace("<end>", "{{ sep_token or '<end>' }}");
+        let named = "the text around the turn depends on `sep_token`; the draft reads it as written without it";
+        assert_eq!(assumed(&source, ANSWER, "{}"), [named]);
+        assert_eq!(assumed(&source, ANSWER, r#"{"sep_token": "<end>"}"#), [""; 0]);
     }
 
     #[test]
