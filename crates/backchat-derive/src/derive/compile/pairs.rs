@@ -11,8 +11,13 @@ use backchat_parser::template::TAGGED;
 /// A member of a JSON object, as a tag.
 pub(in crate::derive) const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
 
-/// Alternatives for the JSON values that are not strings.
-const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[\[{].*?[\]}]|";
+/// Alternatives for the JSON values that are neither strings nor containers.
+const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|";
+
+const JSON_STRING: &str = r#""(?:[^"\\]|\\.)*""#;
+
+/// A list or an object. Its end is one that what must follow a value follows, but not inside a string.
+const JSON_CONTAINER: &str = r#"[\[{](?:[^"]|"(?:[^"\\]|\\.)*")*?[\]}]"#;
 
 /// Writes `content` and its arguments; an object may be missing if `is_optional`.
 pub(super) fn content(
@@ -103,7 +108,7 @@ fn argument(pairs: &Pairs, end: &str, quotes: Quotes) -> String {
     let key = format!("{open}(?P<key>{word}+)");
     let value = match &pairs.values.strings {
         Encoding::Quoted { open, close, .. } if quotes == Quotes::Untyped => {
-            format!("(?:{}(?P<value>.*?){}|(?P<value>.*?))", escape(open), escape(close))
+            format!("(?:{}(?P<value>.*?){}|(?P<value>{JSON_CONTAINER}|.*?))", escape(open), escape(close))
         }
         Encoding::Quoted { open, close, .. } if open == close && open.len() == 1 && cut.close.trim().is_empty() => {
             match quotes {
@@ -116,7 +121,9 @@ fn argument(pairs: &Pairs, end: &str, quotes: Quotes) -> String {
             // begin.
             let is_parted = !cut.close.is_empty() || !cut.separator.is_empty() || !cut.open.is_empty();
             let others = if is_parted { "" } else { JSON_OTHERS };
-            format!("(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|{others}.*?)")
+            // A value that ends where the text after it looks right may contain such text.
+            let container = if end.contains("(?=") { format!("{JSON_CONTAINER}|") } else { String::new() };
+            format!("(?P<value>{JSON_STRING}|{container}{others}.*?)")
         }
         _ => match &pairs.values.frame {
             Some((open, close)) => {
@@ -192,13 +199,14 @@ fn end_before(segmentation: Segmentation, pairs: &Pairs, start: &str) -> String 
 fn quoted(quote: &str, end: &str) -> String {
     let q = escape(quote);
     let simple = format!("{q}[^{q}\\\\]*{q}{end}");
-    let nested = format!("[\\[{{].*?[\\]}}]{end}");
     if quote == "\"" {
+        let nested = format!("{JSON_CONTAINER}{end}");
         return format!("(?:(?!{simple}){q})?(?P<value>{simple}|{nested}|.*?(?={q}?{end}))");
     }
+    let nested = format!("[\\[{{].*?[\\]}}]{end}");
     // Models also write JSON's quotes: these are removed in the same way.
     let around = format!("\"[^\"\\\\]*{q}[^\"\\\\]*\"{end}");
-    let other = format!("(?<=\")[^\"\\\\]*(?=\"{end})|\"(?:[^\"\\\\]|\\\\.)*\"{end}");
+    let other = format!("(?<=\")[^\"\\\\]*(?=\"{end})|{JSON_STRING}{end}");
     format!("(?:(?={around})\"|(?!{simple}){q})?(?P<value>{other}|{simple}|{nested}|.*?(?={q}?{end}))")
 }
 

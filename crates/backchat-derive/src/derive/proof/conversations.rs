@@ -235,11 +235,15 @@ fn structures() -> [(&'static str, Answer, Reach); 17] {
     ]
 }
 
-/// A call with an argument that contains the separator of arguments, without quotes at its ends, which would be escaped.
-pub(super) fn separated(between: &str, named_ids: bool) -> TestAnswer {
-    let query = format!("Ghent{}Brno", between.trim_matches('"'));
-    let answer = called("lookup_city", [("query", query.into())]);
-    TestAnswer::new("a call with the text between arguments", answer, Reach::Value, named_ids)
+/// Calls with an argument that contains the text between two arguments, as a text and deep inside an object. It has no quotes
+/// at its ends, which would be escaped.
+pub(super) fn separated(between: &str, named_ids: bool) -> [TestAnswer; 2] {
+    let text = format!("Ghent{}Brno", between.trim_matches('"'));
+    let object = Value::from([("via", Value::List(vec![text.clone().into(), "Lier".into()]))]);
+    let whole = called("lookup_city", [("query", text.into())]);
+    let nested = called("get_route", [("options", object), ("city", "Ghent".into())]);
+    [("a call with the text between arguments", whole), ("a call with that text in an object", nested)]
+        .map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids))
 }
 
 fn called<const N: usize>(name: &str, arguments: [(&str, Value); N]) -> Answer {

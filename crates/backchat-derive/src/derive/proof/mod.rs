@@ -118,7 +118,7 @@ impl<'t> Proof<'t> {
         let said = conversations::answers(named_ids, &foreign);
         let mut cases = proof.cut(|cutter| cutter.cases(&said));
         let between = case::between_arguments(&cases).map(|text| conversations::separated(&text, named_ids));
-        cases.extend(between.into_iter().flat_map(|said| proof.cut(|cutter| cutter.cases(&[said]))));
+        cases.extend(between.into_iter().flat_map(|said| proof.cut(|cutter| cutter.cases(&said))));
         cases.truncate(MOST_CASES);
         let variables = &options.variables;
         proof.assumptions = proof.cut(|cutter| Setup { template, variables, cutter }.find(&said, &cases));
