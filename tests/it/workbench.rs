@@ -225,8 +225,8 @@ fn a_wrong_delimiter_is_found_and_repaired_in_five_keys() {
     let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
     session.sees("x goes there");
     session.press("l");
-    session.sees("✗ 22 of 71");
-    for (key, seen) in [("p", "a call with no arguments"), ("\r", "get_time"), ("x", "not JSON"), ("e", "✓ 71 of 71")]
+    session.sees("✗ 24 of 73");
+    for (key, seen) in [("p", "a call with no arguments"), ("\r", "get_time"), ("x", "not JSON"), ("e", "✓ 73 of 73")]
     {
         session.press(key);
         session.sees(seen);
@@ -249,13 +249,13 @@ fn an_edited_chat_template_is_proved_again() {
     let mut session = replay(folder.path(), &options);
     session.sees("is assumed to end");
     session.press("l");
-    session.sees("✓ 71 of 71");
+    session.sees("✓ 73 of 73");
     fs::write(&chat, chat_template.replace("</call>", "</done>")).unwrap();
-    session.sees("✗ 22 of 71: `tool_calls`");
+    session.sees("✗ 24 of 73: `tool_calls`");
     fs::write(&chat, chat_template.replace("{%- endfor %}", "")).unwrap();
     session.sees("✗ not proved: chat_template.jinja");
     fs::write(&chat, chat_template).unwrap();
-    session.sees("✓ 71 of 71");
+    session.sees("✓ 73 of 73");
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
 }
@@ -280,14 +280,14 @@ fn a_repair_is_applied_and_undone() {
     session.sees("u undoes it");
     session.settles();
     session.press("l");
-    session.sees("✓ 71 of 71");
+    session.sees("✓ 73 of 73");
     let repaired = fs::read_to_string(&template).unwrap();
     assert!(repaired.contains("</call>") && !repaired.contains("</calls>"), "{repaired}");
     session.press("u");
     session.sees("1 malformed");
     session.settles();
     session.press("l");
-    session.sees("✗ 22 of 71");
+    session.sees("✗ 24 of 73");
     assert_eq!(fs::read_to_string(&template).unwrap(), before);
     // A change that the user makes in between is kept.
     fs::write(&template, before.replace("</calls>", "</caller>")).unwrap();
