@@ -56,6 +56,7 @@ fn peculiar_wire_formats() {
         ("content_bare_beside_calls", Status::Proved),
         ("array_in_an_object", Status::Proved),
         ("array_ends_with_the_turn", Status::Proved),
+        ("arguments_are_numbered", Status::Proved),
         ("sign_begins_a_line", Status::Proved),
         ("answer_in_an_object", Status::Proved),
         ("parts_are_objects", Status::Proved),

@@ -49,10 +49,12 @@ pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
         }
     }
     // Arguments may be numbered, too.
-    let keys: Vec<&str> = first.arguments.keys().collect();
-    if let (Some(text), [one, two, ..]) = (render(vec![first.clone()]), keys.as_slice()) {
-        let around = |key: &str| text.split_once(key).map(|(before, after)| (before.to_owned(), after.to_owned()));
-        if let (Some(one), Some(two)) = (around(one), around(two)) {
+    if let Some(text) = render(vec![first.clone()]) {
+        let mut around = first.arguments.iter().filter_map(|(key, value)| {
+            let (before, after) = (text.split_once(key)?.0, text.split_once(value.as_str()?)?.1);
+            Some((before.to_owned(), after.to_owned()))
+        });
+        if let (Some(one), Some(two)) = (around.next(), around.next()) {
             found.around(&one, &two);
         }
     }

@@ -16,7 +16,7 @@ const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|";
 
 const JSON_STRING: &str = r#""(?:[^"\\]|\\.)*""#;
 
-/// A list or an object. Its end is one that what must follow a value follows, but not inside a string.
+/// A list or an object, up to a closing bracket outside of its strings. What must follow a value decides which one.
 const JSON_CONTAINER: &str = r#"[\[{](?:[^"]|"(?:[^"\\]|\\.)*")*?[\]}]"#;
 
 /// Writes `content` and its arguments; an object may be missing if `is_optional`.
