@@ -163,6 +163,18 @@ impl Plan<'_> {
         self.wire.stops.iter().map(String::as_str)
     }
 
+    /// The stops as literals, which a server does not strip. Before them, the stop with the white space that renders write
+    /// after it, which would be content, in place of the answer before the calls; in every length, because the reference
+    /// waits for a longer literal by one character only.
+    pub(super) fn stops_with_space(&self) -> Vec<String> {
+        let end = self.wire.end.as_str();
+        let bare = end.trim_end();
+        let stop = self.stops().find(|stop| bare.ends_with(stop)).unwrap_or_default();
+        let longer = (bare.len() + 1..=end.len()).rev().filter_map(|to| end.get(bare.len() - stop.len()..to));
+        let longer = longer.filter(|_| !stop.is_empty()).map(str::to_owned);
+        longer.chain(self.stops().map(str::to_owned)).collect()
+    }
+
     /// The texts that can end the turn, as alternatives.
     pub(super) fn ends_of_turn(&self) -> String {
         self.stops().map(escape).chain(["\\Z".to_owned()]).collect::<Vec<_>>().join("|")

@@ -1,7 +1,6 @@
 //! Calls that together are one list, read as one region: a JSON array of objects, or a list of calls as Python writes it.
 
 use super::super::choices::Guard;
-use super::super::close_pattern;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
 use super::{Plan, object_end, object_shape, object_start, shape};
 use crate::wire::structure::{CallPart, ObjectBody, Place};
@@ -88,10 +87,9 @@ impl Plan<'_> {
             let pattern = format!("(?<={item_end}\\s*\\]){}", self.no_json_follows());
             Delimiter::Pattern(pattern).write(&mut field, "close");
         } else if close.is_empty() {
-            // White space after the stop would be content, in place of the answer before the calls.
-            let stops: Vec<String> = self.stops().map(|stop| close_pattern(self.wire, stop)).collect();
+            let stops = self.stops_with_space();
             if !stops.is_empty() {
-                Delimiter::Pattern(format!("{}\\s*", any_of(stops))).write(&mut field, "close");
+                Delimiter::Literals(stops).write(&mut field, "close");
             }
         } else if self.is_mark(close) {
             self.close(&mut field, "", close);
@@ -167,6 +165,24 @@ mod tests {
             (wire_with(["<calls>[", "", "", ", ", "]</calls>"], object_body()), false, "JSON"),
         ] {
             assert_eq!(are_python_list(&wire, &list()), is_list, "{what}");
+        }
+    }
+
+    #[test]
+    fn white_space_after_the_stop_of_a_list_is_no_answer() {
+        let mut wire = wire_with(["<calls>[", "", "", ", ", "]"], object_body());
+        if let Some(object) = wire.calls.as_mut().and_then(|calls| calls.body.object.as_mut()) {
+            object.in_array = true;
+        }
+        wire.end = "<end>\n\n".to_owned();
+        let plain = Choices::default();
+        let close = compile(&wire, &plain, "thinking")
+            .get("fields")
+            .and_then(|fields| fields.get("tool_calls")?.get("close").cloned());
+        assert_eq!(close.unwrap().to_string(), r#"["<end>\n\n", "<end>\n", "<end>"]"#);
+        let text = "Hi. <calls>[{\"name\": \"f\", \"arguments\": {}}]<end>";
+        for space in ["", "\n", "\n\n"] {
+            assert_eq!(found(&wire, plain, &format!("{text}{space}")), ("Hi.".to_owned(), vec!["f{}".to_owned()]));
         }
     }
 
