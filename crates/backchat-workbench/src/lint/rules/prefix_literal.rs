@@ -1,4 +1,4 @@
-//! RT011: a literal of a list begins another one.
+//! RT011: a literal of a list begins another one that is longer by more than one character.
 
 use std::collections::HashSet;
 
@@ -12,8 +12,8 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "prefix-literal",
     severity: Severity::Warning,
     page: Page {
-        what: "One literal of a list is the beginning of another.",
-        why: "The longest one counts, but in a stream the shorter one is complete before the longer one has come. Which one transformers takes depends on the chunks.",
+        what: "One literal of a list is the beginning of another that is longer by more than one character.",
+        why: "The longest one counts, but in a stream the shorter one is complete before the longer one has come. transformers waits for only one more character: which one it takes depends on the chunks.",
         example: "\"close\": [\"</think>\", \"</think>\\n\\n\"]",
         fix: "Keep the shorter one and let a pattern take the rest: `\"close_pattern\": \"</think>\\\\s*\"`.",
     },
@@ -26,9 +26,13 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let literals = delimiter.literals().unwrap_or(&[]);
         let known: HashSet<&str> = literals.iter().map(String::as_str).collect();
         for (index, long) in literals.iter().enumerate() {
-            let begins = |end: usize| long.get(..end).and_then(|text| known.get(text));
-            let Some(short) = long.char_indices().map(|(at, _)| at).skip(1).find_map(begins) else { continue };
-            let message = format!("{} is the beginning of {}", Value::from(*short), Value::from(long.as_str()));
+            let begins = |end: usize| long.get(..end).filter(|text| known.contains(text));
+            let Some(short) = (1..long.len()).rev().find_map(begins) else { continue };
+            // A stream waits for one more character.
+            if long.chars().count() == short.chars().count() + 1 {
+                continue;
+            }
+            let message = format!("{} is the beginning of {}", Value::from(short), Value::from(long.as_str()));
             let path = Subject::delimiter_path(field, side);
             let path = if literals.len() > 1 { path.index(index) } else { path };
             let finding = rule.finding(message).at(subject.place(&path));
