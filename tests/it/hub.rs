@@ -53,7 +53,7 @@ fn a_response_template_in_the_cache_is_read_and_never_written() {
     let cache = tempfile::tempdir().unwrap();
     let config = cache.path().join("models--some-org--model/snapshots/one/tokenizer_config.json");
     // Fixable: one literal is the beginning of another.
-    let text = r#"{"response_template": {"start_anchor": "<a>", "fields": {"content": {"close": ["<e>", "<e>x"]}}}}"#;
+    let text = r#"{"response_template": {"start_anchor": "<a>", "fields": {"content": {"close": ["<e>", "<e>xy"]}}}}"#;
     put(&config, text);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
