@@ -60,6 +60,20 @@ impl From<Failure> for Problem {
 const MOST: usize = 100;
 
 impl Failure {
+    /// The failure with another name for a path and for what lies in it.
+    pub fn shown_as(self, path: &str, shown: &str) -> Self {
+        let Self::Diagnostics { mut diagnostics, sources } = self else { return self };
+        let name = |file: String| file.strip_prefix(path).map_or(file.clone(), |rest| format!("{shown}{rest}"));
+        for diagnostic in &mut diagnostics {
+            let labels = diagnostic.labels.iter_mut().map(|label| &mut label.place);
+            for place in diagnostic.place.iter_mut().chain(labels) {
+                place.file = place.file.take().map(name);
+            }
+            diagnostic.help = diagnostic.help.take().map(|help| help.replace(path, shown));
+        }
+        Self::Diagnostics { diagnostics, sources: sources.renamed(name) }
+    }
+
     /// Prints the error, and returns the exit code: 2, or 0 if only the reader of a pipe closed it.
     pub fn report(&self, global: &Global) -> ExitCode {
         let text = match self {

@@ -94,7 +94,7 @@ fn dates_that_are_printed_in_another_way_are_one_change_beside_the_usual_one() {
 fn a_search_that_ends_early_says_so_and_nothing_of_drafts() {
     let new = PLAIN.replace("<assistant>", "<bot>");
     let diff = chat_templates(&chat(PLAIN), &chat(&new), &Options::default().seconds(0.02)).unwrap();
-    assert!(diff.text().contains("\nended      early: "), "{}", diff.text());
+    assert!(diff.text().contains("\nended      early: the seconds for the search "), "{}", diff.text());
     assert!(diff.drafts.is_none());
 }
 
@@ -301,7 +301,55 @@ fn revisions_are_compared() {
         // An option of git is no revision, and one of ours is refused by name.
         assert_eq!(exit(&["diff", revision, "--", "b.jinja"]).0, 2);
     }
-    assert_eq!(exit(&["diff", "no-such", "--", "b.jinja"]).0, 2);
+    let (code, text) = exit(&["diff", "no-such", "--", "b.jinja"]);
+    assert!(code == 2 && text.contains("there is no revision `no-such`"), "{text}");
+}
+
+#[test]
+fn revisions_have_the_special_tokens_of_the_files_beside_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model");
+    fs::create_dir(&model).unwrap();
+    let template = PLAIN.replace("<end>", "{{ eos_token }}");
+    let write = |name: &str, text: &str| fs::write(model.join(name), text).unwrap();
+    git(&["init", "-q"], folder.path());
+    write("chat_template.jinja", &template);
+    write("tokenizer_config.json", r#"{"eos_token": "<eos>"}"#);
+    write("broken.json", "{");
+    git(&["add", "."], folder.path());
+    git(&["commit", "-qm", "one"], folder.path());
+    write("chat_template.jinja", &template.replace("m.content", "m.content | trim"));
+    write("broken.json", "{}");
+    let text = |arguments: &[&str], folder: &Path| {
+        let output = backchat(arguments, folder);
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let absolute = model.to_str().unwrap();
+    for (path, folder) in [
+        ("model/chat_template.jinja", folder.path()),
+        ("chat_template.jinja", &model),
+        ("../model", &model),
+        (".", &model),
+        (absolute, &model),
+    ] {
+        let shown = text(&["diff", "--", path], folder);
+        assert!(shown.contains("reads the renders of both") && !shown.contains("note"), "{path}: {shown}");
+    }
+    let shown = text(&["diff", "--", "model/broken.json"], folder.path());
+    assert!(shown.contains("--> HEAD:model/broken.json:1:2"), "{shown}");
+
+    // A template of its own is compared under the tokens of the other.
+    fs::write(folder.path().join("loose.jinja"), &template).unwrap();
+    let shown = text(&["diff", "loose.jinja", "model"], folder.path());
+    let note = "note: loose.jinja has no special tokens beside it; those of the other side are used";
+    assert!(shown.contains(note) && shown.contains("<eos>"), "{shown}");
+    assert!(!shown.contains("\ntokens "), "{shown}");
+
+    // git passes two files of its own.
+    fs::write(folder.path().join(".gitattributes"), "*.jinja diff=backchat\n").unwrap();
+    let driver = format!("'{}' diff --git", env!("CARGO_BIN_EXE_backchat"));
+    let shown = git(&["-c", &format!("diff.backchat.command={driver}"), "diff", "--ext-diff"], folder.path());
+    assert!(shown.contains("reads the renders of both"), "{shown}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use super::sides::Place;
+use super::sides::{Place, is_jinja};
 use crate::cli::Failure;
 use backchat_core::diagnostic::{Diagnostic, Place as At, escape};
 
@@ -26,6 +26,9 @@ const MODEL_FILES: [&str; 10] = [
     "response_schema.json",
     "tokenizer.json",
 ];
+
+/// The folder of a model's chat templates that have names.
+const NAMED_TEMPLATES: &str = "additional_chat_templates";
 
 /// What there is to compare.
 pub(super) enum Pair {
@@ -62,10 +65,14 @@ fn commit(revision: &str) -> Result<String, Failure> {
         let message = format!("`{}` is not a revision", escape(revision));
         return Err(failure("bad-revision", message, "name a branch, a tag or a commit"));
     }
-    let found = answer(&["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}"), "--"]);
-    let found = found.or_else(|_| answer(&["rev-parse", "--verify", &format!("{revision}^{{commit}}")]));
-    let text = String::from_utf8_lossy(&found?).into_owned();
-    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+    let found = git(&["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")])?;
+    if !found.status.success() {
+        // Outside of a repository git has more to say.
+        answer(&["rev-parse", "--git-dir"])?;
+        let message = format!("there is no revision `{}`", escape(revision));
+        return Err(failure("bad-revision", message, "name a branch, a tag or a commit"));
+    }
+    Ok(String::from_utf8_lossy(&found.stdout).trim().to_owned())
 }
 
 /// The two sides of `diff [REV [REV]] -- PATH`.
@@ -127,37 +134,73 @@ fn renamed_from(old: &str, new: Option<&str>, path: &str) -> Result<Option<Strin
 /// A file or folder of a commit, written beside the working tree; none if it is not there.
 fn stored(commit: &str, revision: &str, path: &str) -> Result<Option<Place>, Failure> {
     let clean = path.trim_end_matches('/');
-    let listed = answer(&["ls-tree", "-z", commit, "--", clean])?;
-    let listed = String::from_utf8_lossy(&listed).into_owned();
-    let Some((kind, object)) = listed.split('\0').next().and_then(entry) else { return Ok(None) };
+    let object = object(commit, clean)?;
+    let kind = git(&["cat-file", "-t", &object])?;
     let folder = tempfile::tempdir().map_err(Failure::Io)?;
     let name = Path::new(clean).file_name().map_or_else(|| PathBuf::from("template"), PathBuf::from);
     let target = folder.path().join(name);
-    match kind {
-        "blob" => write(object, &target)?,
-        "tree" => {
-            std::fs::create_dir_all(&target).map_err(Failure::Io)?;
-            let inside = answer(&["ls-tree", "-z", object, "--"])?;
-            for line in String::from_utf8_lossy(&inside).split('\0') {
-                let Some((_, file)) = line.split_once('\t') else { continue };
-                if let Some(("blob", object)) = entry(line)
-                    && MODEL_FILES.contains(&file)
-                {
-                    write(object, &target.join(file))?;
-                }
+    match kind.stdout.trim_ascii() {
+        b"blob" => {
+            // A chat template is nothing without the special tokens of the files next to it.
+            let parent = Path::new(clean).parent().map(|parent| parent.to_string_lossy().into_owned());
+            if let (true, Some(parent)) = (is_jinja(clean), parent) {
+                write_model(&self::object(commit, &parent)?, folder.path())?;
             }
+            write(&object, &target)?;
         }
+        b"tree" => write_model(&object, &target)?,
         _ => return Ok(None),
     }
     let path = target.to_string_lossy().into_owned();
-    Ok(Some(Place { path, shown: format!("{revision}:{clean}"), folder: Some(Arc::new(folder)) }))
+    let shown = format!("{revision}:{clean}");
+    Ok(Some(Place { home: path.clone(), path, shown, _folder: Some(Arc::new(folder)) }))
 }
 
-/// The type and the name of an object in a line of `ls-tree`.
-fn entry(line: &str) -> Option<(&str, &str)> {
-    let mut words = line.split('\t').next()?.split(' ');
-    let (_, kind, object) = (words.next()?, words.next()?, words.next()?);
-    Some((kind, object))
+/// How git names a path of a commit. Relative paths begin at the current folder.
+fn object(commit: &str, path: &str) -> Result<String, Failure> {
+    if Path::new(path).is_relative() {
+        return Ok(format!("{commit}:./{path}"));
+    }
+    let top = String::from_utf8_lossy(&answer(&["rev-parse", "--show-toplevel"])?).trim().to_owned();
+    match Path::new(path).strip_prefix(&top) {
+        Ok(inside) => Ok(format!("{commit}:{}", inside.to_string_lossy())),
+        Err(_) => {
+            let message = format!("{} is outside of the repository {}", escape(path), escape(&top));
+            Err(failure("no-such-path", message, "pass a path inside of the repository"))
+        }
+    }
+}
+
+/// Writes the files of a model folder that a comparison reads.
+fn write_model(tree: &str, target: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(target).map_err(Failure::Io)?;
+    for (kind, object, name) in listed(tree)? {
+        match kind.as_str() {
+            "blob" if MODEL_FILES.contains(&name.as_str()) => write(&object, &target.join(name))?,
+            "tree" if name == NAMED_TEMPLATES => {
+                std::fs::create_dir_all(target.join(NAMED_TEMPLATES)).map_err(Failure::Io)?;
+                for (kind, object, file) in listed(&object)? {
+                    if kind == "blob" && is_jinja(&file) {
+                        write(&object, &target.join(NAMED_TEMPLATES).join(file))?;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The type, the object and the name of each entry of a folder.
+fn listed(tree: &str) -> Result<Vec<(String, String, String)>, Failure> {
+    let lines = answer(&["ls-tree", "--full-tree", "-z", tree])?;
+    let lines = String::from_utf8_lossy(&lines).into_owned();
+    let entry = |line: &str| {
+        let (about, name) = line.split_once('\t')?;
+        let mut words = about.split(' ').skip(1).map(str::to_owned);
+        Some((words.next()?, words.next()?, name.to_owned()))
+    };
+    Ok(lines.split('\0').filter_map(entry).collect())
 }
 
 fn write(object: &str, target: &Path) -> Result<(), Failure> {
@@ -189,7 +232,9 @@ pub(super) fn external(arguments: &[String]) -> Result<Pair, Failure> {
         (_, true) => Ok(Pair::Alone(format!("gone: {}", escape(shown)))),
         _ => {
             let place = |file: &str, shown: &str| {
-                named_like(file, path).map(|(path, folder)| Place { path, shown: shown.to_owned(), folder })
+                // The working tree's files beside it hold the special tokens: git tells no commit.
+                let home = shown.to_owned();
+                named_like(file, path).map(|(path, _folder)| Place { path, shown: shown.to_owned(), home, _folder })
             };
             Ok(Pair::Both(place(old, path)?, place(new, shown)?))
         }

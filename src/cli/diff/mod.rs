@@ -132,7 +132,7 @@ impl Diff {
         };
         match pair {
             git::Pair::Both(old, new) => {
-                let (diff, sources) = self.compared(&old, &new)?;
+                let (diff, sources) = self.compared(&old, &new, global)?;
                 self.print(&diff)?;
                 self.page.write(global, || {
                     let sources = sources.as_ref().map(|[old, new]| [old.as_str(), new.as_str()]);
@@ -152,7 +152,7 @@ impl Diff {
         match git::external(&self.sides)? {
             git::Pair::Both(old, new) => {
                 super::print(&format!("{}\n", escape(&new.shown)))?;
-                match self.compared(&old, &new) {
+                match self.compared(&old, &new, global) {
                     Ok((diff, _)) => self.print(&diff)?,
                     Err(failure) => {
                         let _ = failure.report(global);
@@ -168,12 +168,16 @@ impl Diff {
         Options::default().now(self.given.clock()).seconds(self.seconds)
     }
 
-    fn opened(&self, place: &sides::Place) -> Result<Opened, Failure> {
-        Opened::new(place, &self.given, self.template_name.as_deref())
-    }
-
-    fn compared(&self, old: &sides::Place, new: &sides::Place) -> Result<(ModelDiff, Option<[String; 2]>), Failure> {
-        let mut opened = [self.opened(old)?, self.opened(new)?];
+    fn compared(
+        &self,
+        old: &sides::Place,
+        new: &sides::Place,
+        global: &Global,
+    ) -> Result<(ModelDiff, Option<[String; 2]>), Failure> {
+        let (mut opened, shared) = sides::both([old, new], &self.given, self.template_name.as_deref())?;
+        if let Some(file) = shared {
+            tell!(global, "note: {} has no special tokens beside it; those of the other side are used", escape(&file));
+        }
         if let Some(partner) = &self.chat_template {
             for side in &mut opened {
                 if side.model.chat.is_none() {
@@ -267,12 +271,11 @@ impl Diff {
             let (old, new) = (path("old")?, path("new")?);
             let mut given = self.given.clone();
             given.set = chat_rows::variables(row, &given.set)?.into_iter().collect();
-            let open = |place: &sides::Place| Opened::new(place, &given, self.template_name.as_deref());
             let message = |failure: Failure| {
                 let problem = backchat_workbench::input::Problem::from(failure).diagnostics.into_iter().next();
                 problem.map_or_else(|| "cannot read this".to_owned(), |problem| problem.message)
             };
-            let [old, new] = [open(&old).map_err(message)?, open(&new).map_err(message)?];
+            let ([old, new], _) = sides::both([&old, &new], &given, self.template_name.as_deref()).map_err(message)?;
             let diff = models(&old.model, &new.model, &self.options()).map_err(|problem| problem.to_string())?;
             Ok(diff.to_value().as_object().cloned().unwrap_or_else(Object::new))
         })?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::chat_options::Given;
 use crate::cli::{Failure, input};
 use backchat_chat::source::{self, Source};
-use backchat_core::diagnostic::{Diagnostic, escape};
+use backchat_core::diagnostic::{Diagnostic, Place as At, escape};
 use backchat_diff::{Chat, Model};
 use backchat_legacy::schema::source::Source as Stored;
 use backchat_parser::template::Template;
@@ -18,13 +18,15 @@ pub(super) struct Place {
     pub path: String,
     /// What is shown.
     pub shown: String,
+    /// The file whose neighbors hold its special tokens.
+    pub home: String,
     /// What is removed once the comparison is done.
-    pub folder: Option<std::sync::Arc<tempfile::TempDir>>,
+    pub _folder: Option<std::sync::Arc<tempfile::TempDir>>,
 }
 
 impl Place {
     pub(super) fn plain(path: &str) -> Self {
-        Self { path: path.to_owned(), shown: path.to_owned(), folder: None }
+        Self { path: path.to_owned(), shown: path.to_owned(), home: path.to_owned(), _folder: None }
     }
 }
 
@@ -40,7 +42,11 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub(super) fn new(place: &Place, given: &Given, template_name: Option<&str>) -> Result<Self, Failure> {
+    fn new(place: &Place, given: &Given, template_name: Option<&str>) -> Result<Self, Failure> {
+        Self::read(place, given, template_name).map_err(|failure| failure.shown_as(&place.path, &place.shown))
+    }
+
+    fn read(place: &Place, given: &Given, template_name: Option<&str>) -> Result<Self, Failure> {
         let mut source = match template_name {
             Some(name) => Some(source::open(&place.path, Some(name))?),
             // Standard input and files without a known name hold chat templates unless they are JSON.
@@ -48,15 +54,26 @@ impl Opened {
             None => answers::chat_template(&place.path)?,
         };
         let has_chat = source.is_some();
+        let folder = Path::new(&place.path);
+        if !has_chat && folder.is_dir() && !folder.join("tokenizer_config.json").exists() {
+            let message = "the folder holds neither a chat template nor a response template";
+            let problem = Diagnostic::error("no-template", message).at(At::file(&place.path));
+            return Err(problem.help("pass a model folder, or a file").into());
+        }
         let stored = if is_jinja(&place.path) { None } else { answers::response(&place.path, has_chat)? };
         let response = stored.as_ref().and_then(|stored| match stored {
             Stored::Template(opened) => Some(opened.loaded.template.clone()),
             Stored::Schema(_) => None,
         });
-        if let Some(source) = &mut source
-            && place.folder.is_some()
-        {
-            source.file.clone_from(&place.shown);
+        if let Some(mut own) = source.take() {
+            if place.home != place.path {
+                own.file.clone_from(&place.home);
+            }
+            own = own.with_tokens_beside();
+            if place.shown != place.path {
+                own.file.clone_from(&place.shown);
+            }
+            source = Some(own);
         }
         let mut chat = source.as_ref().map(|source| chat_of(source, given));
         if let Some(chat) = &mut chat {
@@ -64,6 +81,20 @@ impl Opened {
         }
         let is_response_file = chat.is_none() && response.is_some();
         Ok(Self { model: Model { chat, response }, source, stored, is_response_file })
+    }
+
+    /// Takes the special tokens of the other side, if this one is a file of its own, without a model's files beside it:
+    /// without them every conversation would differ. Returns its name.
+    fn share_tokens(&mut self, other: &Self) -> Option<&str> {
+        let (source, chat) = (self.source.as_ref()?, self.model.chat.as_mut()?);
+        let tokens = &other.source.as_ref()?.special_tokens;
+        let is_named = tokens.keys().any(|name| chat.template.contains(name) && !chat.variables.contains_key(name));
+        if !source.special_tokens.is_empty() || !is_named {
+            return None;
+        }
+        let given = std::mem::replace(&mut chat.variables, tokens.clone());
+        chat.variables.extend(given);
+        Some(&source.file)
     }
 
     /// What the linter says of its response template.
@@ -85,13 +116,27 @@ impl Opened {
     }
 }
 
-fn is_jinja(path: &str) -> bool {
+/// Whether a path names a chat template and nothing else.
+pub(super) fn is_jinja(path: &str) -> bool {
     path == "-" || Path::new(path).extension().is_some_and(|end| end == "jinja" || end == "j2")
 }
 
 fn chat_of(source: &Source, given: &Given) -> Chat {
     let name = source.file.clone();
     Chat { template: source.template.clone(), variables: given.variables(source), name, ..Chat::default() }
+}
+
+/// Opens both sides. One that is a chat template alone takes the special tokens of the other, and the answer names it.
+pub(super) fn both(
+    places: [&Place; 2],
+    given: &Given,
+    template_name: Option<&str>,
+) -> Result<([Opened; 2], Option<String>), Failure> {
+    let open = |place| Opened::new(place, given, template_name);
+    let [mut old, mut new] = [open(places[0])?, open(places[1])?];
+    let shared = old.share_tokens(&new).map(str::to_owned);
+    let shared = shared.or_else(|| new.share_tokens(&old).map(str::to_owned));
+    Ok(([old, new], shared))
 }
 
 /// The response template that reads the renders of both.

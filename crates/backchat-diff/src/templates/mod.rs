@@ -32,6 +32,9 @@ const SECONDS: f64 = 10.0;
 /// The work of one second, in multiples of the budget of an examination.
 const PER_SECOND: f64 = 1.0;
 
+/// Why a search ended that did all its work. The budget's own reason asks for a budget; a comparison is given seconds.
+const SPENT: &str = "the seconds for the search are used up; with more of them it tries more conversations";
+
 /// How two chat templates are compared.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -198,7 +201,7 @@ pub fn chat_templates(old: &Chat, new: &Chat, options: &Options) -> Result<ChatD
         diff.token_ids = token_ids::changes([old, new], &diff.changes);
         diff.drafts = reading::drafts([old, new], &diff.changes, options);
         diff.facts = facts([old, new], [&sides[0].template, &sides[1].template], options);
-        diff.ended = backchat_chat::ended();
+        diff.ended = backchat_chat::ended().map(|why| if backchat_chat::left() == Some(0) { SPENT } else { why });
         Ok(diff)
     };
     examine(Budget::times(options.seconds * PER_SECOND), work)
