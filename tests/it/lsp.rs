@@ -107,12 +107,16 @@ impl Client {
 
     /// The codes of the findings that were published last.
     fn codes(&self, uri: &str) -> Vec<String> {
+        self.found(uri).iter().map(|found| found["code"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// The findings that were published last.
+    fn found(&self, uri: &str) -> Vec<Value> {
         let is_it = |message: &&Value| {
             message["method"] == "textDocument/publishDiagnostics" && message["params"]["uri"] == uri
         };
         let last = self.notices.iter().rev().find(is_it).unwrap();
-        let found = last["params"]["diagnostics"].as_array().unwrap().iter();
-        found.map(|found| found["code"].as_str().unwrap().to_owned()).collect()
+        last["params"]["diagnostics"].as_array().unwrap().clone()
     }
 
     fn ends_with(mut self, code: i32) {
@@ -172,6 +176,24 @@ fn errors_are_published_with_the_version_they_are_about_and_go_away() {
     assert_eq!(client.codes("untitled:a"), ["CT005"], "a template without tools");
     let text = client.request("backchat/text", json!({"textDocument": {"uri": "untitled:a"}})).unwrap();
     assert_eq!((&text["version"], text["text"].as_str()), (&json!(2), Some(CHAT)));
+}
+
+#[test]
+fn unknown_filters_are_errors_where_transformers_refuses_them_or_they_are_misspelled() {
+    let mut client = Client::initialized();
+    let branch = |filter: &str| format!("{CHAT}{{% if x %}}{{{{ x | {filter} }}}}{{% endif %}}");
+    let looped = format!("{CHAT}{{% for y in x %}}{{{{ y | from_yaml }}}}{{% endfor %}}");
+    let texts = [branch("from_yaml"), branch("tojsn"), looped];
+    for (version, (text, severity)) in (1..).zip(texts.into_iter().zip([2, 1, 1])) {
+        match version {
+            1 => client.open("untitled:a", "jinja", &text),
+            _ => client.replace("untitled:a", version, &text),
+        }
+        client.done("untitled:a", version);
+        let found = client.found("untitled:a");
+        let found = found.iter().find(|found| found["code"] == "template-failed").unwrap();
+        assert_eq!(found["severity"], severity, "{text}: {found}");
+    }
 }
 
 /// Blocks of a language in docs/editors.md.

@@ -53,7 +53,12 @@ pub fn at_once(document: &Document, texts: &[ChatText], settings: &Settings) -> 
 fn syntax(text: &ChatText) -> Vec<Finding> {
     let finding = |problem: &backchat_chat::SyntaxProblem| {
         let span = text.span(&problem.span);
-        let finding = Finding::new(Level::Error, "template-failed", span.clone(), problem.message.clone());
+        // A name that another engine may know is no misspelled one, and transformers compiles the template.
+        let (level, message) = match problem.compiles && problem.meant.is_none() {
+            true => (Level::Warning, format!("{}; transformers refuses it where it runs", problem.message)),
+            false => (Level::Error, problem.message.clone()),
+        };
+        let finding = Finding::new(level, "template-failed", span.clone(), message);
         match &problem.meant {
             Some(meant) => {
                 let edits = vec![backchat_core::diagnostic::Edit { span, text: meant.clone() }];

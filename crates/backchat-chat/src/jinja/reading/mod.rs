@@ -19,8 +19,7 @@ pub use resolve::{Binding, BindingKind, Mention, Role, Scope};
 pub use shape::Shape;
 pub use structure::{Block, Part};
 
-/// An error in the text of a template. transformers refuses most of them; it refuses an unknown filter or test in a
-/// branch only when that runs.
+/// An error in the text of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxProblem {
     pub message: String,
@@ -28,6 +27,9 @@ pub struct SyntaxProblem {
     pub span: Range<usize>,
     /// The known name that was probably meant by the one there.
     pub meant: Option<String>,
+    /// Whether transformers compiles the template all the same: it refuses an unknown filter or test in a branch only
+    /// when that runs.
+    pub compiles: bool,
 }
 
 /// `of.key` or `of['key']`.
@@ -79,6 +81,7 @@ pub fn reading(source: &str) -> Reading {
         message: error.message,
         span: error.span.start.min(source.len())..error.span.end.min(source.len()),
         meant: error.meant,
+        compiles: error.is_soft,
     };
     Reading {
         problems: recovered.errors.into_iter().map(problem).collect(),

@@ -11,11 +11,13 @@ pub(crate) struct SyntaxError {
     pub(crate) span: Range<usize>,
     /// The name that was probably meant by the one there.
     pub(crate) meant: Option<String>,
+    /// Whether Jinja2 meets it only when it runs: an unknown name directly in an `if` or a conditional expression.
+    pub(crate) is_soft: bool,
 }
 
 impl SyntaxError {
     pub(super) fn new(message: impl Into<String>, span: Range<usize>) -> Self {
-        Self { message: message.into(), span, meant: None }
+        Self { message: message.into(), span, meant: None, is_soft: false }
     }
 
     /// With the known name that is probably meant.

@@ -52,13 +52,6 @@ fn check_loop(target: &Target<'_>, at: Range<usize>) -> Result<()> {
     Ok(())
 }
 
-/// The name of a filter or test that does not exist.
-pub(super) struct Unknown {
-    error: SyntaxError,
-    /// Whether Jinja2 meets it only when it runs: it is directly in an `if` or a conditional expression.
-    is_soft: bool,
-}
-
 /// What the head of a `set` tag says.
 enum Assigned<'s> {
     Value(Target<'s>, Expr<'s>),
@@ -81,7 +74,8 @@ pub(super) struct Parser<'s> {
     /// Jinja2 refuses unknown filters and tests when it compiles, except directly in conditions and their branches:
     /// loops, macros and all else with a scope of its own are compiled strictly again.
     is_soft: bool,
-    pub(super) unknown: Vec<Unknown>,
+    /// The names of filters and tests that do not exist.
+    pub(super) unknown: Vec<SyntaxError>,
     /// Whether `break` has a loop to leave.
     in_loop: bool,
     /// The number of enclosing loops, across macros and blocks.
@@ -209,7 +203,7 @@ impl<'s> Parser<'s> {
         if !known.has(name) {
             let message = format!("there is no {what} named '{name}'{}", meant(name, known.names()));
             let error = SyntaxError::new(message, at).meaning(closest(name, known.names()));
-            self.unknown.push(Unknown { error, is_soft: self.is_soft });
+            self.unknown.push(SyntaxError { is_soft: self.is_soft, ..error });
         }
     }
 
@@ -229,7 +223,7 @@ impl<'s> Parser<'s> {
     pub(super) fn template(mut self) -> Result<Body<'s>> {
         let body = self.statements(&[])?.0;
         match self.unknown.into_iter().find(|unknown| !unknown.is_soft) {
-            Some(unknown) => Err(unknown.error),
+            Some(unknown) => Err(unknown),
             None => Ok(body),
         }
     }
@@ -244,7 +238,7 @@ impl<'s> Parser<'s> {
             |(body, _)| body,
         );
         let mut errors = self.recovery.map(|recovery| recovery.errors).unwrap_or_default();
-        errors.extend(self.unknown.into_iter().map(|unknown| unknown.error));
+        errors.extend(self.unknown);
         errors.sort_by_key(|error| error.span.start);
         errors.dedup();
         (body, errors)
