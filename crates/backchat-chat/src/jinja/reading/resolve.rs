@@ -2,6 +2,7 @@
 
 pub(super) mod collect;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -105,6 +106,8 @@ struct Resolver<'t, 's> {
     /// What each is joined with.
     joined: Vec<usize>,
     given: Vec<bool>,
+    /// The shapes of joined names at each depth: names of a long template use each other again and again.
+    shapes: RefCell<HashMap<(usize, usize), Shape>>,
 }
 
 impl<'t, 's> Resolver<'t, 's> {
@@ -124,7 +127,7 @@ impl<'t, 's> Resolver<'t, 's> {
         }
         let joined = (0..keys.len()).collect();
         let given = vec![false; keys.len()];
-        Self { found, numbers, keys, stores, joined, given }
+        Self { found, numbers, keys, stores, joined, given, shapes: RefCell::default() }
     }
 
     fn around(&self, scope: usize) -> Option<usize> {
@@ -189,6 +192,15 @@ impl<'t, 's> Resolver<'t, 's> {
             return Shape::Unknown;
         }
         let root = self.root(number);
+        if let Some(known) = self.shapes.borrow().get(&(root, deep)) {
+            return *known;
+        }
+        let shape = self.shape_of_stores(root, deep);
+        self.shapes.borrow_mut().insert((root, deep), shape);
+        shape
+    }
+
+    fn shape_of_stores(&self, root: usize, deep: usize) -> Shape {
         let numbers = (0..self.keys.len()).filter(|number| self.root(*number) == root);
         let stores = numbers.flat_map(|number| self.stores.get(number).into_iter().flatten());
         let mut shapes = stores.filter_map(|at| self.found.stores.get(*at)).map(|store| {

@@ -150,3 +150,12 @@ fn hostile_texts_are_read_in_time() {
     }
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
+
+/// Each name is set from the one before it, eight times: followed without memory, that is 8^12 ways.
+#[test]
+fn names_that_use_each_other_are_followed_once() {
+    let level = |at: usize| format!("{{% set a{at} = a{} %}}", at - 1).repeat(8);
+    let source: String = (1..20).map(level).collect();
+    let found = reading(&source);
+    assert!(found.bindings.iter().all(|binding| binding.shape == Shape::Unknown));
+}
