@@ -105,11 +105,21 @@ impl Memory {
             settings.now,
             settings.targets.iter().map(|target| target.name).collect::<Vec<_>>()
         );
-        if let Some((known, options, facts, findings)) = self.chats.get(path)
-            && known == source
-            && *options == given
-        {
-            return (facts.clone(), findings.clone());
+        let is_of_same_model = |known: &Source| {
+            let mut own = source.clone();
+            own.template.clone_from(&known.template);
+            *known == own
+        };
+        let known = self.chats.get(path).filter(|(known, options, ..)| *options == given && is_of_same_model(known));
+        if let Some((known, _, facts, findings)) = known {
+            if known.template == source.template {
+                return (facts.clone(), findings.clone());
+            }
+            if facts.hold_for(text) {
+                let mut facts = ChatFacts::clone(facts);
+                let findings = doctor_findings::findings(text, source, settings, &mut facts);
+                return (Arc::new(facts), findings);
+            }
         }
         let mut facts = chat_facts::find(source, &text.source, &folder::options(source, settings));
         let findings = doctor_findings::findings(text, source, settings, &mut facts);
@@ -183,21 +193,21 @@ fn of_response(
     let Some(source) = folder::chat_template_beside(&document.path) else { return found };
     let template = &opened.loaded.template;
     let proven = prove(&source.template, template, &folder::options(&source, settings));
-    let own = texts.first().cloned();
-    let path = if own.is_some() { document.path.clone() } else { PathBuf::from(&source.file) };
-    let chat_text = own.or_else(|| chat_text_of(&path));
+    let chat = match texts.first() {
+        Some(own) => Some((document.clone(), own.clone())),
+        None => chat_document(Path::new(&source.file)),
+    };
     let verdict = response::verdict(&proven);
     let mut printed = Vec::new();
-    if let Some(text) = &chat_text {
-        let mut source = source.clone();
-        source.template = text.source.to_string();
-        let (facts, _) = memory.chat(&path, text, &source, settings);
+    if let Some((document, text)) = &chat {
+        let (facts, _) = memory.chat(&document.path, text, &folder::source_of(document, text), settings);
         printed = chat_facts::printed(&facts.conversations, template);
         if analysis.chat.is_none() {
             analysis.chat = Some(facts);
         }
     }
-    found.extend(response::refuted(document, &proven, chat_text.as_ref().map(|text| (&path, text))));
+    let chat = chat.as_ref().map(|(document, text)| (&document.path, text));
+    found.extend(response::refuted(document, &proven, chat));
     analysis.response = Some(Arc::new(ResponseFacts { verdict: verdict.clone(), printed }));
     // A config with both templates is known by its response template.
     analysis.verdict = Some(verdict);
@@ -206,7 +216,12 @@ fn of_response(
 
 /// The chat template of a file or its document.
 pub fn chat_text_of(path: &Path) -> Option<ChatText> {
+    chat_document(path).map(|(_, text)| text)
+}
+
+fn chat_document(path: &Path) -> Option<(Document, ChatText)> {
     let text = folder::read(path)?;
     let document = Document::new(path.to_owned(), "", 0, &text, true);
-    ChatText::all(&document).into_iter().next()
+    let text = ChatText::all(&document).into_iter().next()?;
+    Some((document, text))
 }

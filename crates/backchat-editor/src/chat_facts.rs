@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use backchat_chat::PieceKind;
 use backchat_chat::source::Source;
 use backchat_core::json::Value;
-use backchat_core::text::slice;
+use backchat_core::text::{common_end, common_start, slice};
 use backchat_derive::derive::{Derivation, Mark, Options, Shown, Status, derive_and_show};
 use backchat_parser::template::Template;
+
+use crate::chat_text::ChatText;
 
 /// A verdict in the words of `derive` and `prove`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,14 +139,37 @@ impl ChatFacts {
         numbers.iter().filter(|at| self.conversations.get(**at).is_some_and(|shown| !shown.is_prompt())).count()
     }
 
+    /// How much of the beginning and of the end a newer source shares.
+    fn shared(&self, source: &str) -> (usize, usize) {
+        let start = common_start(&self.source, source).len();
+        let shorter = self.source.len().min(source.len()) - start;
+        (start, common_end(&self.source, source).len().min(shorter))
+    }
+
+    /// Whether a newer source has other words in a comment, on as many lines, and is otherwise the same: these facts are
+    /// its own.
+    pub fn hold_for(&self, text: &ChatText) -> bool {
+        let (old, new) = (&*self.source, &*text.source);
+        let (start, end) = self.shared(new);
+        let (gone, come) = (slice(old, start..old.len() - end), slice(new, start..new.len() - end));
+        let comments = text.reading.pieces.iter().filter(|piece| piece.kind == PieceKind::Comment);
+        let is_edited = |comment: &Range<usize>| {
+            // The marks stay, with a sign that they may have for white space.
+            let closes_after = |source: &str| {
+                let close = slice(source, comment.start..).find("#}").map(|at| comment.start + at);
+                close.is_some_and(|close| source.len() - end < close)
+            };
+            comment.start + 3 <= start && closes_after(old) && closes_after(new)
+        };
+        gone.matches('\n').count() == come.matches('\n').count() && comments.map(|piece| &piece.span).any(is_edited)
+    }
+
     /// The place in these facts of a place in a newer source; `None` if it was edited.
     pub fn earlier(&self, source: &str, byte: usize) -> Option<usize> {
         if *self.source == *source {
             return Some(byte);
         }
-        let start = backchat_core::text::common_start(&self.source, source).len();
-        let shorter = self.source.len().min(source.len()) - start;
-        let end = backchat_core::text::common_end(&self.source, source).len().min(shorter);
+        let (start, end) = self.shared(source);
         if byte < start {
             Some(byte)
         } else if byte >= source.len() - end {
@@ -195,5 +221,31 @@ impl ChatFacts {
             }
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    #[test]
+    fn facts_hold_for_a_source_with_other_words_in_a_comment() {
+        let text = |source: &str| ChatText::all(&Document::new("a.jinja".into(), "", 1, source, true)).remove(0);
+        for (old, new, expected) in [
+            ("{# note #}{{ a }}", "{# notes #}{{ a }}", true),
+            ("{{ a }}{#- one -#}\n", "{{ a }}{#- two -#}\n", true),
+            ("{# note #}{{ a }}", "{#- note #}{{ a }}", false),
+            ("{# note #}{{ a }}", "{# no\nte #}{{ a }}", false),
+            ("{# note #}{{ a }}", "{# note #}{{ b }}", false),
+            ("{# one #}{{ a }}{# two #}", "{# one  two #}", false),
+            ("{# note #}{{ a }}", "{# n #}te #}{{ a }}", false),
+        ] {
+            let old = text(old);
+            let mut source = Source::default();
+            source.template = old.source.to_string();
+            let facts = find(&source, &old.source, &Options::default());
+            assert_eq!(facts.hold_for(&text(new)), expected, "{new}");
+        }
     }
 }
