@@ -179,6 +179,21 @@ fn errors_are_published_with_the_version_they_are_about_and_go_away() {
 }
 
 #[test]
+fn findings_move_with_their_text_though_the_chat_template_is_the_same() {
+    let config = |before: &str| format!("{{{before}\"chat_template\": {}}}", json!(CHAT));
+    let folder = folder("moved", &[("tokenizer_config.json", &config(""))]);
+    let uri = format!("{folder}/tokenizer_config.json");
+    let mut client = Client::initialized();
+    client.open(&uri, "json", &config(""));
+    client.done(&uri, 1);
+    let column = |client: &Client| client.found(&uri)[0]["range"]["start"]["character"].as_i64().unwrap();
+    let before = column(&client);
+    client.replace(&uri, 2, &config("\"a\": 1, "));
+    client.done(&uri, 2);
+    assert_eq!(column(&client), before + 8);
+}
+
+#[test]
 fn unknown_filters_are_errors_where_transformers_refuses_them_or_they_are_misspelled() {
     let mut client = Client::initialized();
     let branch = |filter: &str| format!("{CHAT}{{% if x %}}{{{{ x | {filter} }}}}{{% endif %}}");

@@ -1,6 +1,5 @@
 //! What is known about a document: at once from its text, later from renders and proofs.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -84,10 +83,48 @@ fn presented(found: Vec<Finding>, settings: &Settings) -> Vec<Finding> {
     found
 }
 
-/// What the prover remembers: chat templates that did not change are not derived again.
+/// How many chat templates are remembered, and not derived again if they did not change.
+const REMEMBERED: usize = 8;
+
+/// What the prover remembers, the last one last.
 #[derive(Default)]
 pub struct Memory {
-    chats: HashMap<PathBuf, (Source, String, Arc<ChatFacts>, Vec<Finding>)>,
+    chats: Vec<Remembered>,
+}
+
+/// A chat template as it was derived.
+struct Remembered {
+    path: PathBuf,
+    text: ChatText,
+    source: Source,
+    /// The settings.
+    given: String,
+    facts: Arc<ChatFacts>,
+    findings: Vec<Finding>,
+}
+
+impl Remembered {
+    fn is_of(&self, path: &Path, text: &ChatText) -> bool {
+        self.path == path && self.text.name == text.name
+    }
+
+    /// What it shows about a text of the same file: all of it, if only the words of comments differ.
+    fn answer(&self, text: &ChatText, source: &Source, settings: &Settings) -> Option<(Arc<ChatFacts>, Vec<Finding>)> {
+        let mut same = source.clone();
+        same.template.clone_from(&self.source.template);
+        if self.source != same {
+            return None;
+        }
+        let is_same = self.source.template == source.template;
+        if is_same && self.text.is_placed_like(text) {
+            return Some((self.facts.clone(), self.findings.clone()));
+        }
+        (is_same || self.facts.hold_for(text)).then(|| {
+            let mut facts = ChatFacts::clone(&self.facts);
+            let findings = doctor_findings::findings(text, source, settings, &mut facts);
+            (Arc::new(facts), findings)
+        })
+    }
 }
 
 impl Memory {
@@ -99,33 +136,21 @@ impl Memory {
         source: &Source,
         settings: &Settings,
     ) -> (Arc<ChatFacts>, Vec<Finding>) {
-        let given = format!(
-            "{:?} {} {:?}",
-            settings.set,
-            settings.now,
-            settings.targets.iter().map(|target| target.name).collect::<Vec<_>>()
-        );
-        let is_of_same_model = |known: &Source| {
-            let mut own = source.clone();
-            own.template.clone_from(&known.template);
-            *known == own
-        };
-        let known = self.chats.get(path).filter(|(known, options, ..)| *options == given && is_of_same_model(known));
-        if let Some((known, _, facts, findings)) = known {
-            if known.template == source.template {
-                return (facts.clone(), findings.clone());
-            }
-            if facts.hold_for(text) {
-                let mut facts = ChatFacts::clone(facts);
-                let findings = doctor_findings::findings(text, source, settings, &mut facts);
-                return (Arc::new(facts), findings);
-            }
+        let targets: Vec<_> = settings.targets.iter().map(|target| target.name).collect();
+        let given = format!("{:?} {} {targets:?}", settings.set, settings.now);
+        let mut known = self.chats.iter().filter(|known| known.is_of(path, text) && known.given == given);
+        if let Some(answer) = known.find_map(|known| known.answer(text, source, settings)) {
+            return answer;
         }
         let mut facts = chat_facts::find(source, &text.source, &folder::options(source, settings));
         let findings = doctor_findings::findings(text, source, settings, &mut facts);
         let facts = Arc::new(facts);
         if !is_interrupted() {
-            self.chats.insert(path.to_owned(), (source.clone(), given, facts.clone(), findings.clone()));
+            self.chats.retain(|known| !known.is_of(path, text));
+            let oldest = (self.chats.len() + 1).saturating_sub(REMEMBERED);
+            self.chats.drain(..oldest);
+            let (path, text, source) = (path.to_owned(), text.clone(), source.clone());
+            self.chats.push(Remembered { path, text, source, given, facts: facts.clone(), findings: findings.clone() });
         }
         (facts, findings)
     }

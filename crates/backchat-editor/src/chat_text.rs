@@ -51,6 +51,11 @@ impl ChatText {
         Self { source: source.into(), reading, name, map, extent }
     }
 
+    /// Whether the same source has the same places in its document.
+    pub fn is_placed_like(&self, other: &Self) -> bool {
+        self.extent == other.extent && self.map == other.map
+    }
+
     /// The byte of the document for one of the source.
     pub fn to_document(&self, byte: usize) -> usize {
         let at = self.map.partition_point(|(source, _)| *source <= byte).saturating_sub(1);
