@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backchat_chat::source::Source;
+use backchat_core::text::slice;
 use backchat_derive::derive::prove;
 
 use crate::chat_facts::{self, ChatFacts, Verdict};
@@ -48,13 +49,17 @@ pub fn at_once(document: &Document, texts: &[ChatText], settings: &Settings) -> 
     presented(found, settings)
 }
 
+/// Filters that other engines of templates have. Authors guard them for those, as in `{% if arguments is string %}`, and
+/// transformers compiles the guarded use.
+const ELSEWHERE: [&str; 2] = ["from_json", "fromjson"];
+
 /// The errors of a template's text.
 fn syntax(text: &ChatText) -> Vec<Finding> {
     let finding = |problem: &backchat_chat::SyntaxProblem| {
         let span = text.span(&problem.span);
-        // A name that another engine may know is no misspelled one, and transformers compiles the template.
-        let (level, message) = match problem.compiles && problem.meant.is_none() {
-            true => (Level::Warning, format!("{}; transformers refuses it where it runs", problem.message)),
+        let name = slice(&text.source, problem.span.clone());
+        let (level, message) = match problem.compiles && ELSEWHERE.contains(&name) {
+            true => (Level::Warning, format!("{}; transformers refuses what takes this branch", problem.message)),
             false => (Level::Error, problem.message.clone()),
         };
         let finding = Finding::new(level, "template-failed", span.clone(), message);
