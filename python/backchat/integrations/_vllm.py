@@ -146,14 +146,18 @@ def _stops(tokenizer: Any, request: Any) -> set[int]:
 
 
 def _answer_format(request: Any) -> dict[str, Any] | None:
-    """The `response_format` of a chat request for JSON; `None` if the request has other structured outputs too.
+    """The JSON that a request asks for, as `response_format`; `None` if the request has other structured outputs too.
 
     vLLM itself enforces the bare schema once reasoning has ended, which may never happen.
     """
-    asked: Any = getattr(request, "response_format", None)
+    asked: Any = getattr(request, "response_format", None) or getattr(getattr(request, "text", None), "format", None)
     if getattr(asked, "type", None) not in ("json_object", "json_schema") or request.structured_outputs is not None:
         return None
     dumped: dict[str, Any] = asked.model_dump(by_alias=True, exclude_none=True)
+    if dumped["type"] == "json_schema" and "json_schema" not in dumped:
+        # `text.format` of the Responses API has the members of `json_schema` beside the type.
+        members = {name: value for name, value in dumped.items() if name != "type"}
+        return {"type": "json_schema", "json_schema": members}
     return dumped
 
 

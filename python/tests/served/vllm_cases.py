@@ -22,6 +22,7 @@ package.load(
         "vllm.tool_parsers",
         "vllm.reasoning",
         "vllm.entrypoints.openai.chat_completion.protocol",
+        "vllm.entrypoints.openai.responses.protocol",
         "vllm.entrypoints.generate.base.protocol",
         "vllm.entrypoints.serve.engine.protocol",
         "vllm.sampling_params",
@@ -42,6 +43,7 @@ import vllm.reasoning
 import vllm.tool_parsers
 import xgrammar
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.parser.parser_manager import ParserManager
 
 backchat.integrations.vllm.register()
@@ -148,6 +150,12 @@ def constrains(model):
     tag = asked.structured_outputs.structural_tag
     assert asked.response_format is None and "warmth" in str(xgrammar.Grammar.from_structural_tag(tag)), tag
     assert "get_weather" in tag, tag
+    # So does that of `text.format` in the Responses API, whose request keeps its words.
+    tools = [{"type": "function", **tool["function"]} for tool in TOOLS]
+    form = {"type": "json_schema", "name": "a", "schema": schema}
+    asked = ResponsesRequest(model="m", input="Hi", tools=tools, text={"format": form})
+    asked = start(model).adjust_request(asked) or asked
+    assert asked.text.format.name == "a" and asked.extract_structured_outputs().structural_tag == tag, asked
 
 
 for model in models():
