@@ -62,16 +62,20 @@ const MOST: usize = 100;
 impl Failure {
     /// The failure with another name for a path and for what lies in it.
     pub fn shown_as(self, path: &str, shown: &str) -> Self {
-        let Self::Diagnostics { mut diagnostics, sources } = self else { return self };
-        let name = |file: String| file.strip_prefix(path).map_or(file.clone(), |rest| format!("{shown}{rest}"));
+        let Self::Diagnostics { mut diagnostics, mut sources } = self else { return self };
         for diagnostic in &mut diagnostics {
             let labels = diagnostic.labels.iter_mut().map(|label| &mut label.place);
-            for place in diagnostic.place.iter_mut().chain(labels) {
-                place.file = place.file.take().map(name);
+            for file in diagnostic.place.iter_mut().chain(labels).filter_map(|place| place.file.as_mut()) {
+                let Some(rest) = file.strip_prefix(path) else { continue };
+                let name = format!("{shown}{rest}");
+                if let Some(text) = sources.text(Some(file)).map(str::to_owned) {
+                    sources = sources.with(&name, text);
+                }
+                *file = name;
             }
             diagnostic.help = diagnostic.help.take().map(|help| help.replace(path, shown));
         }
-        Self::Diagnostics { diagnostics, sources: sources.renamed(name) }
+        Self::Diagnostics { diagnostics, sources }
     }
 
     /// Prints the error, and returns the exit code: 2, or 0 if only the reader of a pipe closed it.

@@ -21,12 +21,6 @@ impl Sources {
         self
     }
 
-    /// The same texts under other names of their files.
-    #[must_use]
-    pub fn renamed(self, name: impl Fn(String) -> String) -> Self {
-        Self { texts: self.texts.into_iter().map(|(file, text)| (file.map(&name), text)).collect() }
-    }
-
     /// Adds the text that diagnostics without a file point into.
     #[must_use]
     pub fn with_unnamed(mut self, text: impl Into<String>) -> Self {
