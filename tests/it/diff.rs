@@ -345,6 +345,12 @@ fn revisions_have_the_special_tokens_of_the_files_beside_them() {
     assert!(shown.contains(note) && shown.contains("<eos>"), "{shown}");
     assert!(!shown.contains("\ntokens "), "{shown}");
 
+    // A model that has no token is one that differs.
+    let config = format!("{{\"chat_template\": {}}}", Value::from(template.as_str()));
+    fs::write(folder.path().join("tokenizer_config.json"), config).unwrap();
+    let shown = text(&["diff", "tokenizer_config.json", "model"], folder.path());
+    assert!(!shown.contains("note: ") && shown.contains("eos_token"), "{shown}");
+
     // git passes two files of its own.
     fs::write(folder.path().join(".gitattributes"), "*.jinja diff=backchat\n").unwrap();
     let driver = format!("'{}' diff --git", env!("CARGO_BIN_EXE_backchat"));

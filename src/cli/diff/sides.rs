@@ -88,8 +88,9 @@ impl Opened {
     fn share_tokens(&mut self, other: &Self) -> Option<&str> {
         let (source, chat) = (self.source.as_ref()?, self.model.chat.as_mut()?);
         let tokens = &other.source.as_ref()?.special_tokens;
+        let is_alone = is_jinja(&source.file) && source.special_tokens.is_empty();
         let is_named = tokens.keys().any(|name| chat.template.contains(name) && !chat.variables.contains_key(name));
-        if !source.special_tokens.is_empty() || !is_named {
+        if !is_alone || !is_named {
             return None;
         }
         let given = std::mem::replace(&mut chat.variables, tokens.clone());
