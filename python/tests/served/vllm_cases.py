@@ -31,7 +31,7 @@ package.load(
         "vllm.utils.collection_utils",
         "vllm.utils.import_utils",
     ),
-    ("torch", "prometheus_client", "transformers", "triton"),
+    ("openai_harmony", "torch", "prometheus_client", "transformers", "triton"),
 )
 import vllm.renderers.chat_utils
 
