@@ -28,11 +28,12 @@ def test_every_model_starts_streams_and_is_constrained(server, tmp_path):
     run = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     failed = [line for line in run.stderr.splitlines() if line.partition(": ")[0] not in KNOWN.get(server, ())]
-    failed = [line for line in failed if re.search(", (streams|constrains|reads_ids): ", line)]
+    failed = [line for line in failed if re.search(", (streams|constrains|reads_ids|keeps): ", line)]
     assert not failed, "\n".join(failed)
     counts = Counter(run.stdout.split())
     assert counts["streams"] == counts["constrains"] >= 30, counts
     # SGLang passes only text to its parsers.
+    assert counts["kept"] >= (150 if server == "vllm" else 0), counts
     assert counts["ids"] == counts["misled"] >= (10 if server == "vllm" else 0), counts
 
 

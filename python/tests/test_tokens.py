@@ -32,22 +32,30 @@ TEMPLATE = {
 USER = {"role": "user", "content": "Hi"}
 
 
-def text_of_tokenizer(markers=MARKERS):
-    """A tokenizer with a token for each byte and for each marker."""
+def text_of_tokenizer(markers=MARKERS, words=()):
+    """A tokenizer with a token for each byte, for each marker, and for each beginning of a word in ASCII."""
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [byte for byte in range(256) if byte not in shown]
     name = {byte: chr(byte) for byte in shown} | {byte: chr(256 + place) for place, byte in enumerate(hidden)}
     in_bytes = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    words = ["".join(name[byte] for byte in word.encode("ascii")) for word in words]
+    merges = dict.fromkeys((word[:end], word[end]) for word in words for end in range(1, len(word)))
+    merged = {"".join(pair): place for place, pair in enumerate(merges, 256)}
     return json.dumps(
         {
             "version": "1.0",
             "added_tokens": [
-                {"id": 256 + place, "content": marker, "special": True, **flags} for place, marker in enumerate(markers)
+                {"id": place, "content": marker, "special": True, **flags}
+                for place, marker in enumerate(markers, 256 + len(merged))
             ],
             "pre_tokenizer": in_bytes,
             "decoder": in_bytes,
-            "model": {"type": "BPE", "vocab": {name[byte]: byte for byte in range(256)}, "merges": []},
+            "model": {
+                "type": "BPE",
+                "vocab": {name[byte]: byte for byte in range(256)} | merged,
+                "merges": [" ".join(pair) for pair in merges],
+            },
         }
     )
 

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -82,19 +83,24 @@ MARKER = re.compile(r"</?[^<>\s]+>|\[/?[A-Z_]+\]")
 
 
 class ByteTokenizer(Tokenizer):
-    """A token is a byte, or a marker of the model."""
+    """A token is a byte, or a marker of the model, or the beginning of a word."""
 
-    def __init__(self, model: Model, text: str):
+    def __init__(self, model: Model, text: str, words: Collection[str] = ()):
         super().__init__(model)
         self.markers = sorted({*MARKER.findall(model.prompt + text), "<eos>"})
-        self.known = backchat.Tokenizer(text_of_tokenizer(self.markers))
-        self.backend_tokenizer = SimpleNamespace(
-            to_str=lambda: text_of_tokenizer(self.markers), get_vocab_size=lambda **_: 256 + len(self.markers)
-        )
+        written = text_of_tokenizer(self.markers, words)
+        self.known = backchat.Tokenizer(written)
+        self.first_marker = 256 + len({word[:end] for word in words for end in range(2, len(word) + 1)})
+        self.size = self.first_marker + len(self.markers)
+        self.backend_tokenizer = SimpleNamespace(to_str=lambda: written, get_vocab_size=lambda **_: self.size)
         self.eos_token_id = self.encode("<eos>")[0]
 
+    def bytes_of(self, token):
+        """What a token stands for, which may be half a character."""
+        return bytes([token]) if token < 256 else self.decode([token]).encode()
+
     def get_vocab(self):
-        return {marker: 256 + place for place, marker in enumerate(self.markers)}
+        return {marker: place for place, marker in enumerate(self.markers, self.first_marker)}
 
     def encode(self, text, **options):
         return self.known.encode(text)

@@ -4,9 +4,11 @@ import json
 import os
 import sys
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import package
-from models import ARGUMENTS, CALL, TOOLS, USER, ByteTokenizer, Tokenizer, models
+from models import ARGUMENTS, CALL, MARKER, TOOLS, USER, ByteTokenizer, Tokenizer, models
 
 package.load(
     Path(sys.argv[1]),
@@ -47,6 +49,9 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.parser.parser_manager import ParserManager
 
 backchat.integrations.vllm.register()
+
+#: How many answers of each kind are drawn for each model.
+SEEDS = 2
 
 
 def request(**options):
@@ -158,8 +163,98 @@ def constrains(model):
     assert asked.text.format.name == "a" and asked.extract_structured_outputs().structural_tag == tag, asked
 
 
+class Drawn:
+    """What a model of random weights writes under the tag of a request: any token that the tag allows, likely or not.
+
+    The markers are tokens of their own, and can be spelled with those of bytes and words.
+    """
+
+    #: More tokens than an answer of a few calls has; longer ones are cut, and promise nothing.
+    LIMIT = 1500
+
+    def __init__(self, model, tag, seed):
+        text = model.writes(tool_calls=[CALL])
+        pieces = {piece for marker in MARKER.findall(text) for piece in (marker[:-1], marker[1:-1])}
+        words = [*pieces, "get_weather", '": ', '{"', '"}', "\n\n", "}}"]
+        self.tokenizer = ByteTokenizer(model, text, [word for word in words if word.isascii() and len(word) > 1])
+        vocabulary = [self.tokenizer.bytes_of(token) for token in range(self.tokenizer.size)]
+        info = xgrammar.TokenizerInfo(vocabulary, stop_token_ids=[self.tokenizer.eos_token_id])
+        self.matcher = xgrammar.GrammarMatcher(xgrammar.GrammarCompiler(info).compile_structural_tag(tag))
+        # Toward an end, and away from bytes that are no text.
+        ends = dict.fromkeys(b'"}]<', 30)
+        self.weights = [ends.get(token, 1) if token < 128 else 0.001 for token in range(256)]
+        self.weights += [30] * (len(vocabulary) - 256)
+        self.random = Random(seed)
+
+    def ids(self):
+        """The tokens, the stop among them; `None` if the answer is longer than the limit."""
+        written = []
+        mask = np.zeros((1, -(-self.tokenizer.size // 32)), dtype=np.int32)
+        while len(written) < self.LIMIT:
+            self.matcher.fill_next_token_bitmask(mask)
+            allowed = np.unpackbits(mask.view(np.uint8), bitorder="little")[: self.tokenizer.size]
+            weights = [weight * may for weight, may in zip(self.weights, allowed.tolist(), strict=True)]
+            (token,) = self.random.choices(range(self.tokenizer.size), weights)
+            assert self.matcher.accept_token(token)
+            written.append(token)
+            if self.matcher.is_terminated():
+                return written
+        return None
+
+
+def fits(arguments):
+    return (
+        {"city", "days"} == set(arguments)
+        and isinstance(arguments["city"], str)
+        and isinstance(arguments["days"], int)
+        and not isinstance(arguments["days"], bool)
+    )
+
+
+def told(model, tokenizer, ids, asked):
+    """The deltas of a streamed answer, one for each token; the stop has no text."""
+    parser = start(model, tokenizer)
+    for token, text in tokenizer.deltas(ids[:-1]):
+        yield parser.parse_delta(text, [token], asked, finished=False)
+    yield parser.parse_delta("", ids[-1:], asked, finished=True)
+
+
+def keeps(model):
+    """What a tag promises is read from every answer that it allows, in whatever tokens."""
+    schema = {"type": "object", "properties": {"warmth": {"type": "integer"}}, "required": ["warmth"]}
+    schema["additionalProperties"] = False
+    form = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    named = {"type": "function", "function": {"name": "get_weather"}}
+    kinds = {"required": {"tool_choice": "required"}, "named": {"tool_choice": named}}
+    kinds |= {"one call": {"tool_choice": "required", "parallel_tool_calls": False}}
+    kinds |= {"json_schema": {"response_format": form, "tool_choice": "none"}}
+    for kind, options in kinds.items():
+        for seed in range(SEEDS):
+            asked = request(**options)
+            asked = start(model).adjust_request(asked) or asked
+            drawn = Drawn(model, asked.structured_outputs.structural_tag, seed)
+            ids = drawn.ids()
+            if ids is None:
+                print("cut")
+                continue
+            written = drawn.tokenizer.decode(ids[:-1])
+            parser = start(model, drawn.tokenizer)
+            _, content, calls = parser.parse(written, asked, enable_auto_tools=True, model_output_token_ids=ids)
+            found = [json.loads(call.arguments) for call in calls or ()]
+            if kind == "json_schema":
+                kept = not found and isinstance(json.loads(content)["warmth"], int)
+            else:
+                kept = found and all(map(fits, found)) and (kind != "one call" or len(found) == 1)
+            assert kept, (kind, seed, written, ids, content, calls)
+            deltas = [parsed for parsed in told(model, drawn.tokenizer, ids, asked) if parsed]
+            streamed = [json.loads(call.function.arguments) for delta in deltas for call in delta.tool_calls or ()]
+            shown = "".join(delta.content or "" for delta in deltas)
+            assert streamed == found and shown.strip() == (content or "").strip(), (kind, seed, streamed, found, shown)
+            print("kept")
+
+
 for model in models():
-    for case in (streams, constrains, reads_ids):
+    for case in (streams, constrains, reads_ids, keeps):
         try:
             case(model)
         except Exception as error:  # noqa: BLE001
