@@ -9,8 +9,10 @@ import jsonschema
 from .answer import Answer
 from .asks import ANSWER, NAMED, PARAMETERS
 
-#: Answers that cannot be judged: the limit ended them, or they hold bytes that are no text.
+#: Answers that no grammar can promise: the limit ended them, or they hold bytes that are no text.
 CUT, NOISE = "cut at the limit", "not UTF-8"
+#: A call that nothing constrained broke after the stream had sent its beginning: `serve` names the problem.
+BROKEN = "broken halfway"
 #: What a decoder writes in place of bytes that are no text.
 REPLACEMENT = "\ufffd"
 #: Kinds whose answer is at least one call.
@@ -18,7 +20,7 @@ DEMANDED = {"required", "named", "one call"}
 
 
 def verdict(kind: str, answer: Answer) -> str | None:
-    """What is wrong with an answer, `CUT` or `NOISE`; `None` if it is right."""
+    """What is wrong with an answer, `CUT`, `NOISE` or `BROKEN`; `None` if it is right."""
     if answer.finish == "length":
         return CUT
     if REPLACEMENT in repr(answer):
@@ -31,7 +33,8 @@ def verdict(kind: str, answer: Answer) -> str | None:
         return "a call without tools"
     if kind == "json_schema" or (kind == "format or call" and not answer.calls):
         return _misfit(answer.content, ANSWER)
-    return _end(kind, answer) or next(filter(None, (_call(kind, *call) for call in answer.calls)), None)
+    wrong = _end(kind, answer) or next(filter(None, (_call(kind, *call) for call in answer.calls)), None)
+    return BROKEN if wrong and kind == "auto" and answer.problems else wrong
 
 
 def _end(kind: str, answer: Answer) -> str | None:

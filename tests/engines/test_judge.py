@@ -5,7 +5,7 @@ import pytest
 jsonschema = pytest.importorskip("jsonschema")
 
 from engines.answer import Answer
-from engines.judge import CUT, NOISE, verdict
+from engines.judge import BROKEN, CUT, NOISE, verdict
 
 OSLO = ["get_weather", '{"city": "Oslo"}']
 ALARM = ["set_alarm", '{"on": true, "place": {"lat": 3}}']
@@ -43,6 +43,10 @@ def test_wrong_answers_are_named() -> None:
 def test_what_no_grammar_can_promise_is_not_judged() -> None:
     assert verdict("required", Answer("{", finish="length")) == CUT
     assert verdict("required", Answer("\ufffd", finish="stop")) == NOISE
+    broken = Answer(calls=[["paint", ""]], finish="tool_calls", problems=["malformed"])
+    assert verdict("auto", broken) == BROKEN
+    # Under a grammar nothing breaks, and what breaks silently is wrong.
+    assert verdict("required", broken) == "a call of 'paint'"
 
 
 def test_a_stream_is_put_together() -> None:
