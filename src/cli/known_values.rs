@@ -3,12 +3,12 @@
 use std::ffi::OsStr;
 
 use backchat_chat::ChatTemplate;
-use backchat_core::diagnostic::closest;
+use backchat_core::diagnostic::{Rule, closest};
 use backchat_core::json::Value;
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_parser::parser::RecoveryPolicy;
 use backchat_probe::doctor::{self, Problem};
-use backchat_workbench::lint::{self, RULES, Rule};
+use backchat_workbench::lint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// A parser of a value, and the possible names.
@@ -98,7 +98,7 @@ pub fn known_targets() -> String {
 /// A rule by its name on the command line.
 pub fn rule_named(name: &str) -> Result<&'static Rule, String> {
     lint::rule(name).ok_or_else(|| {
-        let help = match closest(name, RULES.iter().map(|rule| rule.name)) {
+        let help = match closest(name, lint::rules().map(|rule| rule.name)) {
             Some(closest) => format!("did you mean `{closest}`?"),
             None => "`backchat lint --explain` lists them".to_owned(),
         };
@@ -121,8 +121,8 @@ pub fn explained_rule() -> NamedValueParser<String> {
 
 fn rules() -> Vec<PossibleValue> {
     let rule =
-        |rule: &&Rule| PossibleValue::new(rule.name).help(format!("{}: {}", rule.id, first_sentence(rule.page.what)));
-    RULES.iter().map(rule).collect()
+        |rule: &Rule| PossibleValue::new(rule.name).help(format!("{}: {}", rule.id, first_sentence(rule.page.what)));
+    lint::rules().map(rule).collect()
 }
 
 /// The first sentence of a text, without its period.

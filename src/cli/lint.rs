@@ -14,14 +14,14 @@ use super::watch::{self, Watched};
 use super::{Failure, Global, folders, input, template_file};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
-use backchat_core::diagnostic::{Diagnostic, Severity, Sources, counted};
+use backchat_core::diagnostic::{Diagnostic, Rule, Severity, Sources, counted};
 use backchat_core::json::{self, Value};
 use backchat_derive::targets::Target;
-use backchat_legacy::schema;
+use backchat_legacy::schema::source::Source as Stored;
 use backchat_parser::template::source::{self, Opened, SourceError};
 use backchat_probe::diff::unified;
 use backchat_workbench::answers::{self, LintOptions};
-use backchat_workbench::lint::{self, RULES, Rule};
+use backchat_workbench::lint;
 
 /// Lint response templates and chat templates
 #[derive(Debug, clap::Args)]
@@ -134,13 +134,13 @@ impl Lint {
                 sources.extend(texts);
             }
             match self.open(name, chat.is_some()) {
-                Ok(Some(schema::source::Source::Template(opened))) => {
+                Ok(Some(Stored::Template(opened))) => {
                     let (opened, found) = self.lint(opened, asked, &config)?;
                     all.extend(found);
                     sources.extend(opened.sources);
                 }
-                Ok(Some(schema::source::Source::Schema(opened))) => {
-                    let found = lint::lint_schema(&opened);
+                Ok(Some(Stored::Schema(opened))) => {
+                    let found = backchat_legacy::lint::lint(&opened);
                     all.extend(found.into_iter().filter_map(|finding| self.level(finding, &opened.file, &config)));
                     sources.extend(opened.sources);
                 }
@@ -176,7 +176,7 @@ impl Lint {
         Ok(names)
     }
 
-    fn open(&self, name: &str, has_chat_template: bool) -> Result<Option<schema::source::Source>, SourceError> {
+    fn open(&self, name: &str, has_chat_template: bool) -> Result<Option<Stored>, SourceError> {
         if self.fix && !self.diff && name != "-" {
             template_file::may_change(name, "see the changes with `--diff`, and fix your own copy")
                 .map_err(|problem| SourceError::new(vec![problem], Sources::none()))?;
@@ -274,11 +274,11 @@ fn target_help() -> String {
 fn explain(name: &str) -> Result<ExitCode, Failure> {
     let mut out = io::stdout().lock();
     if name == "all" {
-        for rule in RULES {
+        for rule in lint::rules() {
             writeln!(out, "{}", rule.explain())?;
         }
     } else if name.is_empty() {
-        for rule in RULES {
+        for rule in lint::rules() {
             let what = known_values::first_sentence(rule.page.what);
             writeln!(out, "{}  {:<20} {:<8} {what}", rule.id, rule.name, rule.severity.name())?;
         }

@@ -201,9 +201,9 @@ pub mod json {
 pub mod lint {
     //! The linter.
 
-    pub use backchat_workbench::lint::{
-        Page, RULES, Rule, Subject, apply_fixes, lint, lint_chat_template, lint_schema, rule,
-    };
+    pub use backchat_core::diagnostic::{Page, Rule};
+    pub use backchat_legacy::lint::lint as lint_schema;
+    pub use backchat_workbench::lint::{Subject, apply_fixes, lint, lint_chat_template, rule, rules};
 }
 
 #[cfg(feature = "workbench")]

@@ -15,10 +15,9 @@ use super::row_error::RowError;
 use crate::cli::cache::Tokenizers;
 use crate::cli::input;
 use crate::cli::rows::{Line, Outcome};
-use backchat_core::diagnostic::Diagnostic;
+use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::{Object, Value};
 use backchat_legacy::schema::source::TemplateOrSchema;
-use backchat_legacy::schema::{self, Schema};
 use backchat_parser::content::Mode;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{
@@ -341,9 +340,13 @@ fn remembered<K: Eq + Hash, V: Clone>(known: &mut IndexMap<K, V>, key: K, make: 
 
 /// The template that a row carries, or names. `lint` reports its warnings.
 fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
+    let described = |found: &Diagnostic| match found.place.as_ref().and_then(|place| place.path.as_deref()) {
+        Some(path) => format!("{path}: {}", found.message),
+        None => found.message.clone(),
+    };
     let joined = |found: &[Diagnostic]| {
-        let messages: Vec<_> = found.iter().map(|found| found.message.as_str()).collect();
-        messages.join("; ")
+        let errors = found.iter().filter(|found| found.severity == Severity::Error);
+        errors.map(described).collect::<Vec<_>>().join("; ")
     };
     match carried {
         Value::String(path) if path == "-" => {
@@ -355,12 +358,7 @@ fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
                 .map(TemplateOrSchema::from)
                 .map_err(|error| RowError::load(format!("{text}: {}", joined(&error.diagnostics)))),
         },
-        carried if schema::source::holds_schema(carried) => Schema::from_value(carried)
-            .map(|loaded| TemplateOrSchema::Schema(loaded.schema))
-            .map_err(|found| RowError::load(joined(&found))),
-        carried => Template::from_value(carried)
-            .map(|loaded| TemplateOrSchema::Template(loaded.template))
-            .map_err(RowError::load),
+        carried => TemplateOrSchema::from_value(carried).map_err(|found| RowError::load(joined(&found))),
     }
 }
 

@@ -51,6 +51,23 @@ impl From<Source> for TemplateOrSchema {
 }
 
 impl TemplateOrSchema {
+    /// The template or the schema in a value that was already read, as in a row.
+    pub fn from_value(value: &Value) -> Result<Self, Vec<Diagnostic>> {
+        if holds_schema(value) {
+            return Schema::from_value(value).map(|loaded| Self::Schema(loaded.schema));
+        }
+        let loaded = Template::from_value(value);
+        loaded.map(|loaded| Self::Template(loaded.template)).map_err(|error| error.diagnostics)
+    }
+
+    /// The response template, if it is one.
+    pub fn into_template(self) -> Option<Template> {
+        match self {
+            Self::Template(template) => Some(template),
+            Self::Schema(_) => None,
+        }
+    }
+
     /// A copy for one thread.
     pub fn unshared(&self) -> Self {
         match self {
@@ -111,7 +128,7 @@ fn schema_in(file: &str, text: &str) -> Option<Result<LoadedSchema, Vec<Diagnost
     Some(loaded.map(|loaded| (loaded, path, places)))
 }
 
-/// The content of a value that was already read, as in a row: an empty object is a schema that accepts everything.
-pub fn holds_schema(value: &Value) -> bool {
+/// Whether a value holds a schema: an empty object is one that accepts everything.
+fn holds_schema(value: &Value) -> bool {
     format_of(value) == Format::Schema || value.as_object().is_some_and(|entries| entries.is_empty())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::source::{NOW, compile, template_name};
 use crate::input::{self, Problem};
-use crate::lint::{self, Subject, lint_schema};
+use crate::lint::{self, Subject};
 use backchat_chat::source::{self as chat_source, Source};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
@@ -26,7 +26,7 @@ pub fn lint(name: &str, options: LintOptions<'_>) -> Result<Vec<Diagnostic>, Pro
     let mut found = chat.as_ref().map(lint_chat_template).transpose()?.unwrap_or_default();
     match response(name, chat.is_some())? {
         Some(schema::source::Source::Template(opened)) => found.extend(options.find(&opened)),
-        Some(schema::source::Source::Schema(opened)) => found.extend(lint_schema(&opened)),
+        Some(schema::source::Source::Schema(opened)) => found.extend(backchat_legacy::lint::lint(&opened)),
         None => {}
     }
     Ok(found)

@@ -18,7 +18,6 @@ use backchat_chat::{ChatTemplate, Instant};
 use backchat_chats::chats::Unrenderer;
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
 use backchat_core::json::{Object, Value};
-use backchat_legacy::schema::Schema;
 use backchat_legacy::schema::source::{self, TemplateOrSchema};
 use backchat_parser::template::Template;
 
@@ -199,20 +198,19 @@ impl Loaded {
 
     /// The response template that reads a case; `None` if that does not load or is a schema.
     pub(crate) fn template_of(&self, case: &Case) -> Option<Template> {
-        match self.reader(case, Place::default()).ok()?.into_owned() {
-            TemplateOrSchema::Template(template) => Some(template),
-            TemplateOrSchema::Schema(_) => None,
-        }
+        self.reader(case, Place::default()).ok()?.into_owned().into_template()
     }
 
     /// What reads a case, or the error if it does not load.
     fn reader(&self, case: &Case, place: Place) -> Result<Cow<'_, TemplateOrSchema>, Vec<Diagnostic>> {
         match &case.template {
             TemplateSource::File(file) => of_file(&self.templates, file, "the template", place).map(Cow::Borrowed),
-            TemplateSource::Inline(value) => inline_reader(value).map(Cow::Owned).map_err(|mut problems| {
-                problems.retain(|problem| problem.severity == Severity::Error);
-                not_run("the template of", &case.id, place, &problems)
-            }),
+            TemplateSource::Inline(value) => {
+                TemplateOrSchema::from_value(value).map(Cow::Owned).map_err(|mut problems| {
+                    problems.retain(|problem| problem.severity == Severity::Error);
+                    not_run("the template of", &case.id, place, &problems)
+                })
+            }
         }
     }
 
@@ -335,12 +333,4 @@ fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings
     };
     let chat = case.chat_template.as_ref().map(|file| loaded.chat(file, place())).transpose()?;
     Ok(check_case(case, text, template, chat, settings))
-}
-
-fn inline_reader(value: &Value) -> Result<TemplateOrSchema, Vec<Diagnostic>> {
-    if source::holds_schema(value) {
-        return Schema::from_value(value).map(|loaded| TemplateOrSchema::Schema(loaded.schema));
-    }
-    let loaded = Template::from_value(value);
-    loaded.map(|loaded| TemplateOrSchema::Template(loaded.template)).map_err(|error| error.diagnostics)
 }

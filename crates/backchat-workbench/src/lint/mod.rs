@@ -13,39 +13,41 @@
 //! # Ok::<(), backchat::LoadError>(())
 //! ```
 
+mod check;
 mod rewrite;
-mod rule;
 mod rules;
-mod schema_subject;
 mod subject;
 #[cfg(test)]
 mod tests;
 mod trial_parse;
 
 pub use rewrite::offer_rewrite;
-pub use rule::{Page, Rule};
-pub use rules::RULES;
 pub use subject::Subject;
 
 use std::collections::HashSet;
 
 use backchat_chat::ChatTemplate;
-use backchat_core::diagnostic::{Diagnostic, Edit, with_edits};
-use backchat_legacy::schema::source::OpenedSchema;
+use backchat_core::diagnostic::{Diagnostic, Edit, Rule, in_order, with_edits};
 use backchat_probe::doctor::{Options, examine, traps};
-use rule::Source;
+use check::{Check, Source};
+use rules::CHECKS;
+
+/// Every rule, of chat templates, response templates and response schemas, in the order of the ids.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    CHECKS.iter().map(|check| &check.rule).chain(backchat_legacy::lint::rules())
+}
 
 /// The rule of an id or a name.
 pub fn rule(name: &str) -> Option<&'static Rule> {
-    RULES.iter().copied().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
+    rules().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
 }
 
 /// All findings about a response template, in the order of the file.
 pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = subject.warnings.iter().map(adopt).collect();
     let parts = subject.parts();
-    for rule in RULES {
-        match rule.source {
+    for Check { rule, source } in CHECKS {
+        match source {
             Source::Check(check) => found.extend(check(subject, rule)),
             Source::Run(run) if parts.is_empty() => found.extend(run(subject, rule)),
             Source::Run(run) => {
@@ -56,31 +58,20 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
                 of_parts.retain(|finding| places.insert(finding.place.as_ref().and_then(|place| place.path.clone())));
                 found.extend(of_parts);
             }
-            Source::Loader(_) | Source::Doctor | Source::Schema(_) => {}
+            Source::Loader(_) | Source::Doctor => {}
         }
     }
-    in_order(found)
-}
-
-/// All findings about a response schema, in the order of the file.
-pub fn lint_schema(opened: &OpenedSchema) -> Vec<Diagnostic> {
-    let subject = schema_subject::SchemaSubject::new(opened);
-    let mut found = opened.loaded.warnings.clone();
-    for rule in RULES {
-        if let Source::Schema(check) = rule.source {
-            found.extend(check(&subject, rule));
-        }
-    }
-    in_order(found)
+    in_order(&mut found);
+    found
 }
 
 /// All findings about a chat template: the traps that `doctor` finds, in the order of the rules.
 pub fn lint_chat_template(template: &ChatTemplate, options: &Options, file: &str) -> Vec<Diagnostic> {
-    let rules = RULES.iter().filter(|rule| matches!(rule.source, Source::Doctor));
+    let checks = CHECKS.iter().filter(|check| matches!(check.source, Source::Doctor));
     let found = traps(&examine(template, options));
-    rules
-        .flat_map(|rule| {
-            let of_rule = found.iter().filter(|trap| trap.id == rule.id);
+    checks
+        .flat_map(|check| {
+            let of_rule = found.iter().filter(|trap| trap.id == check.rule.id);
             of_rule.map(|trap| {
                 let place = trap.place.clone().unwrap_or_default();
                 trap.clone().at(place.in_file(file))
@@ -89,18 +80,11 @@ pub fn lint_chat_template(template: &ChatTemplate, options: &Options, file: &str
         .collect()
 }
 
-fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let start =
-        |finding: &Diagnostic| finding.place.as_ref().and_then(|place| place.span.as_ref()).map(|span| span.start);
-    found.sort_by_key(|finding| (start(finding), finding.id));
-    found
-}
-
 /// A warning of the loader under the id of its rule.
 fn adopt(warning: &Diagnostic) -> Diagnostic {
-    let of = |rule: &&&Rule| matches!(rule.source, Source::Loader(ids) if ids.contains(&warning.id));
-    match RULES.iter().find(of) {
-        Some(rule) => Diagnostic { id: rule.id, severity: rule.severity, ..warning.clone() },
+    let of = |check: &&&Check| matches!(check.source, Source::Loader(ids) if ids.contains(&warning.id));
+    match CHECKS.iter().find(of) {
+        Some(Check { rule, .. }) => Diagnostic { id: rule.id, severity: rule.severity, ..warning.clone() },
         None => warning.clone(),
     }
 }

@@ -9,7 +9,7 @@ use backchat_core::json::{Object, Path, Value};
 /// Attaches the fix to the first finding that it resolves, and removes the fixes of all others that it resolves.
 pub fn offer_rewrite(subject: &Subject<'_>, found: &mut [Diagnostic], rewritten: &Value, message: &str) {
     let Some(edits) = edits(subject, rewritten) else { return };
-    let resolved = [&target_field::RULE, &target_construct::RULE, &target_pattern::RULE].map(|rule| rule.id);
+    let resolved = [&target_field::CHECK, &target_construct::CHECK, &target_pattern::CHECK].map(|check| check.rule.id);
     let mut edits = Some(edits);
     for finding in found.iter_mut().filter(|finding| resolved.contains(&finding.id)) {
         finding.fix = None;

@@ -7,7 +7,7 @@ use backchat_core::diagnostic::{Diagnostic, Edit, Place};
 use backchat_core::json::{self, Object, Path, Places, Value};
 use backchat_derive::targets::{Reader, Reason, Refusal, Target};
 use backchat_parser::pattern::Pattern;
-use backchat_parser::template::source::Opened;
+use backchat_parser::template::source::{Opened, stop_token};
 use backchat_parser::template::{Delimiter, Field, Template};
 use backchat_parser::tokens::Tokens;
 pub(super) use backchat_probe::probe::REASONING_KEYS as REASONING;
@@ -243,12 +243,6 @@ impl<'t> Subject<'t> {
     pub(super) fn rename_key(&self, path: &Path, name: &str) -> Option<Vec<Edit>> {
         Some(vec![Edit { span: self.key_span(path)?, text: Value::from(name).to_string() }])
     }
-}
-
-/// The token that ends a sequence, if the document names it.
-pub(super) fn stop_token(document: &Value) -> Option<String> {
-    let token = document.get("eos_token")?;
-    token.as_str().or_else(|| token.get("content").and_then(Value::as_str)).map(str::to_owned)
 }
 
 /// How many literals of a list are tried for all of them.

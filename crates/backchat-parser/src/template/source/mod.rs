@@ -256,6 +256,12 @@ fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
     is_config || is_foreign && !keys::TEMPLATE.iter().any(|key| has(key.name))
 }
 
+/// The token that ends a sequence, if a tokenizer_config.json names it.
+pub fn stop_token(config: &Value) -> Option<String> {
+    let token = config.get("eos_token")?;
+    token.as_str().or_else(|| token.get("content").and_then(Value::as_str)).map(str::to_owned)
+}
+
 /// Writes a template into a `tokenizer_config.json`, or into that of a model folder.
 ///
 /// Only the bytes of the key `response_template` change; a missing key is added. The file is replaced

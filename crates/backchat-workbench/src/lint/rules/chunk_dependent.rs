@@ -5,24 +5,26 @@
 //! parsed with the template (inside a region if the delimiter closes one), whole and cut in two. The finding quotes the
 //! smallest text that shows a difference.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::{Answer, characters, parser, read};
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::{Object, Path, Value};
 use backchat_parser::parser::{Mode, Parser};
 use backchat_parser::pattern::Construct;
 use backchat_parser::template::{Delimiter, Field, Template};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT001",
-    name: "chunk-dependent",
-    severity: Severity::Warning,
-    page: Page {
-        what: "transformers' answer depends on how the text is cut into chunks. The finding quotes a text and the two chunks that show it.",
-        why: "A marker leaks into the content, or a call is lost, at one chunk boundary in a hundred: in a stream, never in a test of whole texts. Backchat's own answer does not depend on chunks.",
-        example: "\"content\": {\"close_pattern\": \"<\\\\|end\\\\|>|$\"}\n\nThe text \"<|end|>\" in the chunks \"<|\" and \"end|>\" becomes content.",
-        fix: "Leave out `|$`: a region that nothing closes ends with the text anyway. Write a literal instead of a pattern. If a marker has an optional tail, let a single next character decide where it ends, such as `\\s*`.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT001",
+        name: "chunk-dependent",
+        severity: Severity::Warning,
+        page: Page {
+            what: "transformers' answer depends on how the text is cut into chunks. The finding quotes a text and the two chunks that show it.",
+            why: "A marker leaks into the content, or a call is lost, at one chunk boundary in a hundred: in a stream, never in a test of whole texts. Backchat's own answer does not depend on chunks.",
+            example: "\"content\": {\"close_pattern\": \"<\\\\|end\\\\|>|$\"}\n\nThe text \"<|end|>\" in the chunks \"<|\" and \"end|>\" becomes content.",
+            fix: "Leave out `|$`: a region that nothing closes ends with the text anyway. Write a literal instead of a pattern. If a marker has an optional tail, let a single next character decide where it ends, such as `\\s*`.",
+        },
     },
     source: Source::Run(check),
 };

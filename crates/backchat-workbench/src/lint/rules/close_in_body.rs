@@ -1,19 +1,21 @@
 //! RT012: a close that the body of its region may contain.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{Side, Subject};
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT012",
-    name: "close-in-body",
-    severity: Severity::Warning,
-    page: Page {
-        what: "The close can occur in the body of the region.",
-        why: "The first occurrence ends the region, even in the middle of a string or of a nested object. The rest of the body goes elsewhere and the value is cut short or malformed. A marker cannot be escaped: the format knows no quoting.",
-        example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"}\", \"content\": \"json\"}",
-        fix: "Close with a marker that only the model's format writes, such as a special token, or include the text around it: `\"close_pattern\": \"\\\\}\\\\s*</call>\"`.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT012",
+        name: "close-in-body",
+        severity: Severity::Warning,
+        page: Page {
+            what: "The close can occur in the body of the region.",
+            why: "The first occurrence ends the region, even in the middle of a string or of a nested object. The rest of the body goes elsewhere and the value is cut short or malformed. A marker cannot be escaped: the format knows no quoting.",
+            example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"}\", \"content\": \"json\"}",
+            fix: "Close with a marker that only the model's format writes, such as a special token, or include the text around it: `\"close_pattern\": \"\\\\}\\\\s*</call>\"`.",
+        },
     },
     source: Source::Check(check),
 };

@@ -1,21 +1,23 @@
 //! RT015: a close that ends a region inside a string, found by running it.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::{parser_with, read};
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
 use backchat_parser::parser::{ClosersInStrings, Mode};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT015",
-    name: "close-in-string",
-    severity: Severity::Note,
-    page: Page {
-        what: "The close marker of a region with strings, such as JSON or a list of calls, can occur inside one of its strings. The finding quotes a text that shows it.",
-        why: "A model that writes about its own markers, as in a call that saves this very page, ends the call in the middle of a string: the call is malformed, and the rest of it becomes content. The format specifies this, and transformers does it.",
-        example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"</call>\", \"content\": \"json\"}\n\nThe text `<call>{\"text\": \"</call>\"}</call>` has a region `{\"text\": \"`, which is not JSON.",
-        fix: "Parse with `--closers-in-strings text` (`Options::closers_in_strings`), which takes a close marker inside a string as text. For other readers, the only fix is to close with a special token, which a tokenizer does not produce from plain text.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT015",
+        name: "close-in-string",
+        severity: Severity::Note,
+        page: Page {
+            what: "The close marker of a region with strings, such as JSON or a list of calls, can occur inside one of its strings. The finding quotes a text that shows it.",
+            why: "A model that writes about its own markers, as in a call that saves this very page, ends the call in the middle of a string: the call is malformed, and the rest of it becomes content. The format specifies this, and transformers does it.",
+            example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"</call>\", \"content\": \"json\"}\n\nThe text `<call>{\"text\": \"</call>\"}</call>` has a region `{\"text\": \"`, which is not JSON.",
+            fix: "Parse with `--closers-in-strings text` (`Options::closers_in_strings`), which takes a close marker inside a string as text. For other readers, the only fix is to close with a special token, which a tokenizer does not produce from plain text.",
+        },
     },
     source: Source::Run(check),
 };

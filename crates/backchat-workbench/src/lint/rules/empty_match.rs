@@ -1,20 +1,22 @@
 //! RT014: a delimiter that can match without taking a character.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{Side, Subject};
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_parser::pattern::Pattern;
 use backchat_parser::template::Delimiter;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT014",
-    name: "empty-match",
-    severity: Severity::Warning,
-    page: Page {
-        what: "A delimiter can match without consuming a character.",
-        why: "An empty open matches everywhere. If transformers meets an empty close of the field without `open` before that has any text, it stops looking, and the rest of the message vanishes; if open and close can both be empty, it never ends.",
-        example: "\"content\": {\"close_pattern\": \"(?=<)\"}",
-        fix: "Let the pattern take at least the first character of the marker, or omit the close: another field's open ends the field without `open` by itself.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT014",
+        name: "empty-match",
+        severity: Severity::Warning,
+        page: Page {
+            what: "A delimiter can match without consuming a character.",
+            why: "An empty open matches everywhere. If transformers meets an empty close of the field without `open` before that has any text, it stops looking, and the rest of the message vanishes; if open and close can both be empty, it never ends.",
+            example: "\"content\": {\"close_pattern\": \"(?=<)\"}",
+            fix: "Let the pattern take at least the first character of the marker, or omit the close: another field's open ends the field without `open` by itself.",
+        },
     },
     source: Source::Check(check),
 };

@@ -1,19 +1,21 @@
 //! RT060: a pattern that can take exponential time.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::Subject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_parser::pattern::Explosion;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT060",
-    name: "exploding-pattern",
-    severity: Severity::Warning,
-    page: Page {
-        what: "A pattern repeats something that can take the same text in many ways.",
-        why: "An engine that backtracks, as Python's does, tries them all before it gives up: on an output that is cut short at the wrong place, a server hangs. Backchat stops with an error.",
-        example: "\"open_pattern\": \"<call(?:\\\\s*\\\\w*)*>\"",
-        fix: "Let each character be taken by one part of the pattern only: `<call[\\\\s\\\\w]*>`.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT060",
+        name: "exploding-pattern",
+        severity: Severity::Warning,
+        page: Page {
+            what: "A pattern repeats something that can take the same text in many ways.",
+            why: "An engine that backtracks, as Python's does, tries them all before it gives up: on an output that is cut short at the wrong place, a server hangs. Backchat stops with an error.",
+            example: "\"open_pattern\": \"<call(?:\\\\s*\\\\w*)*>\"",
+            fix: "Let each character be taken by one part of the pattern only: `<call[\\\\s\\\\w]*>`.",
+        },
     },
     source: Source::Check(check),
 };

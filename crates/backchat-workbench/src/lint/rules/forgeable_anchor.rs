@@ -1,19 +1,21 @@
 //! RT040: a start anchor that the text of an earlier turn can contain.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::Subject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::{Path, Value};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT040",
-    name: "forgeable-anchor",
-    severity: Severity::Warning,
-    page: Page {
-        what: "The text of an earlier turn can contain the start anchor, or the anchor can match nothing.",
-        why: "The prompt is cut after its last anchor. If the prompt continues after its own anchor (a prefilled answer, a quoted document), plain words of a user can move the cut, and the text after them is read as the model's.",
-        example: "\"start_anchor\": \"Assistant:\"",
-        fix: "Include text that only the chat template writes, such as a special token or the line break before the role: `\"start_anchor\": \"<|turn|>assistant\\n\"`.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT040",
+        name: "forgeable-anchor",
+        severity: Severity::Warning,
+        page: Page {
+            what: "The text of an earlier turn can contain the start anchor, or the anchor can match nothing.",
+            why: "The prompt is cut after its last anchor. If the prompt continues after its own anchor (a prefilled answer, a quoted document), plain words of a user can move the cut, and the text after them is read as the model's.",
+            example: "\"start_anchor\": \"Assistant:\"",
+            fix: "Include text that only the chat template writes, such as a special token or the line break before the role: `\"start_anchor\": \"<|turn|>assistant\\n\"`.",
+        },
     },
     source: Source::Check(check),
 };

@@ -1,20 +1,22 @@
 //! RT002: a pattern holds plain text until the message is complete, found by running it.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::parser;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_parser::parser::{Mode, Parser};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT002",
-    name: "holds-message",
-    severity: Severity::Warning,
-    page: Page {
-        what: "A pattern holds plain text until the message is complete. A note if it can open only at the beginning of the text, because nothing else marks a region without an open.",
-        why: "Nothing is shown before the message is complete: the stream does not stream. The usual cause is a look-ahead for a marker that may come much later, or `.*` in an open pattern.",
-        example: "\"reasoning_content\": {\"open_pattern\": \"(?=[\\\\s\\\\S]*</think>)\", \"close\": \"</think>\"}",
-        fix: "Open the region with a marker of its own, or let the start anchor end where the region begins: `\"start_anchor\": \"<|assistant|>\"` with an open that the prompt writes.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT002",
+        name: "holds-message",
+        severity: Severity::Warning,
+        page: Page {
+            what: "A pattern holds plain text until the message is complete. A note if it can open only at the beginning of the text, because nothing else marks a region without an open.",
+            why: "Nothing is shown before the message is complete: the stream does not stream. The usual cause is a look-ahead for a marker that may come much later, or `.*` in an open pattern.",
+            example: "\"reasoning_content\": {\"open_pattern\": \"(?=[\\\\s\\\\S]*</think>)\", \"close\": \"</think>\"}",
+            fix: "Open the region with a marker of its own, or let the start anchor end where the region begins: `\"start_anchor\": \"<|assistant|>\"` with an open that the prompt writes.",
+        },
     },
     source: Source::Run(check),
 };

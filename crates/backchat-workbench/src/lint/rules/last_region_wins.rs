@@ -1,22 +1,24 @@
 //! RT004: a later region of a field replaces an earlier one, found by running it.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{Markers, Subject};
 use crate::lint::trial_parse::read_whole;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
 use backchat_derive::targets::{CONTENT, THINKING};
 use backchat_parser::template::Field;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT004",
-    name: "last-region-wins",
-    severity: Severity::Note,
-    page: Page {
-        what: "A field can have several regions in one message, and only the last one stays.",
-        why: "Words before a call are lost if more words, or only white space, come after it. The format specifies this for a field without `repeats`; servers that stream send every piece. `backchat parse` names the field and what was replaced in the `notes` of the answer.",
-        example: "\"tool_calls\": {\"open\": \"<call>\", \"close_pattern\": \"</call>\\\\s*\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {\"close\": \"<|end|>\"}\n\n\"Let me look.<call>{}</call>Done.\" has the content \"Done.\"",
-        fix: "Keep every piece with `\"repeats\": true, \"join\": \"\"`. vLLM and SGLang refuse `join` for `content` and `thinking`: for them the field stays as it is, so that these two are reported only with `--target` readers that accept it.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT004",
+        name: "last-region-wins",
+        severity: Severity::Note,
+        page: Page {
+            what: "A field can have several regions in one message, and only the last one stays.",
+            why: "Words before a call are lost if more words, or only white space, come after it. The format specifies this for a field without `repeats`; servers that stream send every piece. `backchat parse` names the field and what was replaced in the `notes` of the answer.",
+            example: "\"tool_calls\": {\"open\": \"<call>\", \"close_pattern\": \"</call>\\\\s*\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {\"close\": \"<|end|>\"}\n\n\"Let me look.<call>{}</call>Done.\" has the content \"Done.\"",
+            fix: "Keep every piece with `\"repeats\": true, \"join\": \"\"`. vLLM and SGLang refuse `join` for `content` and `thinking`: for them the field stays as it is, so that these two are reported only with `--target` readers that accept it.",
+        },
     },
     source: Source::Run(check),
 };

@@ -1,22 +1,24 @@
 //! RT003: white space after a close replaces the content before the region, found by running it.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{Markers, REASONING, Side, Subject};
 use crate::lint::trial_parse::read_whole;
-use backchat_core::diagnostic::{Diagnostic, Edit, Severity};
+use backchat_core::diagnostic::{Diagnostic, Edit, Page, Rule, Severity};
 use backchat_core::json::{Path, Value};
 use backchat_parser::pattern::{Construct, Pattern};
 use backchat_parser::template::{Field, Template};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT003",
-    name: "lost-content",
-    severity: Severity::Warning,
-    page: Page {
-        what: "White space after a close marker replaces the content before the region.",
-        why: "Text outside every region belongs to the field without `open`, and its last region wins, even one of a single newline. Models often write such newlines after calls. `backchat parse` reports it in the `notes` of each answer that lost text this way.",
-        example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"</call>\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {}\n\n\"Let me look.<call>{}</call>\\n\" has no content.",
-        fix: "Let the close take the white space: `\"close_pattern\": \"</call>\\\\s*\"`. Or keep every piece of text: `\"repeats\": true, \"join\": \"\"` for the content.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT003",
+        name: "lost-content",
+        severity: Severity::Warning,
+        page: Page {
+            what: "White space after a close marker replaces the content before the region.",
+            why: "Text outside every region belongs to the field without `open`, and its last region wins, even one of a single newline. Models often write such newlines after calls. `backchat parse` reports it in the `notes` of each answer that lost text this way.",
+            example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"</call>\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {}\n\n\"Let me look.<call>{}</call>\\n\" has no content.",
+            fix: "Let the close take the white space: `\"close_pattern\": \"</call>\\\\s*\"`. Or keep every piece of text: `\"repeats\": true, \"join\": \"\"` for the content.",
+        },
     },
     source: Source::Run(check),
 };

@@ -18,14 +18,6 @@ mod null_printed_as_none;
 mod portable_pattern;
 mod prefix_literal;
 mod repeated_key;
-mod schema_exploding_pattern;
-mod schema_groups;
-mod schema_is_ignored;
-mod schema_keeps_stop;
-mod schema_lone_call;
-mod schema_misplaced_iterator;
-mod schema_pattern;
-mod schema_unread_key;
 mod shadowed_capture;
 mod stop_token_leaks;
 mod target_caution;
@@ -43,52 +35,44 @@ mod untrained_stop;
 mod unusable_argument;
 mod unused_capture;
 
-use super::rule::Rule;
+use super::check::Check;
 
-/// Every rule, in the order of the ids.
-pub static RULES: &[&Rule] = &[
-    &history_drops_reasoning::RULE,
-    &broken_tool_loop::RULE,
-    &untrained_stop::RULE,
-    &null_printed_as_none::RULE,
-    &tools_never_shown::RULE,
-    &misspelt_key::RULE,
-    &misspelt_marker::RULE,
-    &chunk_dependent::RULE,
-    &holds_message::RULE,
-    &lost_content::RULE,
-    &last_region_wins::RULE,
-    &text_outside::RULE,
-    &unreachable_field::RULE,
-    &prefix_literal::RULE,
-    &close_in_body::RULE,
-    &stop_token_leaks::RULE,
-    &empty_match::RULE,
-    &close_in_string::RULE,
-    &unused_capture::RULE,
-    &shadowed_capture::RULE,
-    &unfilled_placeholder::RULE,
-    &unfitting_transform::RULE,
-    &misread_braces::RULE,
-    &unusable_argument::RULE,
-    &repeated_key::RULE,
-    &typed_values::RULE,
-    &forgeable_anchor::RULE,
-    &tokenless_marker::RULE,
-    &target_field::RULE,
-    &target_construct::RULE,
-    &target_pattern::RULE,
-    &portable_pattern::RULE,
-    &target_caution::RULE,
-    &exploding_pattern::RULE,
-    &schema_is_ignored::RULE,
-    &schema_pattern::RULE,
-    &schema_groups::RULE,
-    &schema_misplaced_iterator::RULE,
-    &schema_unread_key::RULE,
-    &schema_exploding_pattern::RULE,
-    &schema_keeps_stop::RULE,
-    &schema_lone_call::RULE,
+/// Every rule about templates, in the order of the ids.
+pub(super) static CHECKS: &[&Check] = &[
+    &history_drops_reasoning::CHECK,
+    &broken_tool_loop::CHECK,
+    &untrained_stop::CHECK,
+    &null_printed_as_none::CHECK,
+    &tools_never_shown::CHECK,
+    &misspelt_key::CHECK,
+    &misspelt_marker::CHECK,
+    &chunk_dependent::CHECK,
+    &holds_message::CHECK,
+    &lost_content::CHECK,
+    &last_region_wins::CHECK,
+    &text_outside::CHECK,
+    &unreachable_field::CHECK,
+    &prefix_literal::CHECK,
+    &close_in_body::CHECK,
+    &stop_token_leaks::CHECK,
+    &empty_match::CHECK,
+    &close_in_string::CHECK,
+    &unused_capture::CHECK,
+    &shadowed_capture::CHECK,
+    &unfilled_placeholder::CHECK,
+    &unfitting_transform::CHECK,
+    &misread_braces::CHECK,
+    &unusable_argument::CHECK,
+    &repeated_key::CHECK,
+    &typed_values::CHECK,
+    &forgeable_anchor::CHECK,
+    &tokenless_marker::CHECK,
+    &target_field::CHECK,
+    &target_construct::CHECK,
+    &target_pattern::CHECK,
+    &portable_pattern::CHECK,
+    &target_caution::CHECK,
+    &exploding_pattern::CHECK,
 ];
 
 #[cfg(test)]
@@ -97,12 +81,12 @@ mod tests {
 
     #[test]
     fn each_rule_has_a_file_of_its_name_and_ids_are_in_order() {
-        assert!(RULES.is_sorted_by_key(|rule| rule.id));
+        assert!(CHECKS.is_sorted_by_key(|check| check.rule.id));
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lint/rules");
-        for rule in RULES {
+        for Check { rule, .. } in CHECKS {
             let text = std::fs::read_to_string(folder.join(format!("{}.rs", rule.name.replace('-', "_")))).unwrap();
             assert!(text.starts_with(&format!("//! {}: ", rule.id)), "{}", rule.name);
         }
-        assert_eq!(std::fs::read_dir(folder).unwrap().count(), RULES.len() + 1);
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), CHECKS.len() + 1);
     }
 }

@@ -1,20 +1,22 @@
 //! RT053: a pattern that the engines of other languages refuse.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::Subject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
 use backchat_derive::targets::ENGINES;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT053",
-    name: "portable-pattern",
-    severity: Severity::Note,
-    page: Page {
-        what: "The engines of other languages refuse this pattern.",
-        why: "The format is read in Python, Rust and JavaScript; a pattern that only one of them takes binds the model to it.",
-        example: "\"open_pattern\": \"<call>(?!\\\\s*</call>)\"",
-        fix: "Write literals if they match the same, and no look-around, back-references, atomic groups or possessive repeats.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT053",
+        name: "portable-pattern",
+        severity: Severity::Note,
+        page: Page {
+            what: "The engines of other languages refuse this pattern.",
+            why: "The format is read in Python, Rust and JavaScript; a pattern that only one of them takes binds the model to it.",
+            example: "\"open_pattern\": \"<call>(?!\\\\s*</call>)\"",
+            fix: "Write literals if they match the same, and no look-around, back-references, atomic groups or possessive repeats.",
+        },
     },
     source: Source::Check(check),
 };

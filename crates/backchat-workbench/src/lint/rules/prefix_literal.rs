@@ -2,20 +2,22 @@
 
 use std::collections::HashSet;
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::Subject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT011",
-    name: "prefix-literal",
-    severity: Severity::Warning,
-    page: Page {
-        what: "One literal of a list is the beginning of another that is longer by more than one character.",
-        why: "The longest one counts, but in a stream the shorter one is complete before the longer one has come. transformers waits for only one more character: which one it takes depends on the chunks.",
-        example: "\"close\": [\"</think>\", \"</think>\\n\\n\"]",
-        fix: "Keep the shorter one and let a pattern take the rest: `\"close_pattern\": \"</think>\\\\s*\"`.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT011",
+        name: "prefix-literal",
+        severity: Severity::Warning,
+        page: Page {
+            what: "One literal of a list is the beginning of another that is longer by more than one character.",
+            why: "The longest one counts, but in a stream the shorter one is complete before the longer one has come. transformers waits for only one more character: which one it takes depends on the chunks.",
+            example: "\"close\": [\"</think>\", \"</think>\\n\\n\"]",
+            fix: "Keep the shorter one and let a pattern take the rest: `\"close_pattern\": \"</think>\\\\s*\"`.",
+        },
     },
     source: Source::Check(check),
 };

@@ -1,17 +1,19 @@
 //! RT021: a group called `content`. The loader finds it.
 
-use crate::lint::rule::{Page, Rule, Source};
-use backchat_core::diagnostic::Severity;
+use crate::lint::check::{Check, Source};
+use backchat_core::diagnostic::{Page, Rule, Severity};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT021",
-    name: "shadowed-capture",
-    severity: Severity::Warning,
-    page: Page {
-        what: "A group is called `content`, and `{content}` is the value of the region.",
-        why: "What the group captured cannot be reached.",
-        example: "\"open_pattern\": \"<(?P<content>\\\\w+)>\", \"transform\": {\"tag\": \"{content}\"}",
-        fix: "Give the group another name.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT021",
+        name: "shadowed-capture",
+        severity: Severity::Warning,
+        page: Page {
+            what: "A group is called `content`, and `{content}` is the value of the region.",
+            why: "What the group captured cannot be reached.",
+            example: "\"open_pattern\": \"<(?P<content>\\\\w+)>\", \"transform\": {\"tag\": \"{content}\"}",
+            fix: "Give the group another name.",
+        },
     },
     source: Source::Loader(&["shadowed-capture"]),
 };

@@ -1,20 +1,22 @@
 //! RT013: no field closes with the token that ends the turn.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::read_whole;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT013",
-    name: "stop-token-leaks",
-    severity: Severity::Warning,
-    page: Page {
-        what: "No field closes with the token that ends the model's turn. A note if the file does not say which token that is.",
-        why: "A server that does not strip the token leaves it at the end of the text, and it becomes part of the message. Whether it strips is the server's setting, not the template's.",
-        example: "\"content\": {}\n\n\"Hi<|end|>\" has the content \"Hi<|end|>\".",
-        fix: "Give the field that ends the message a `close` with every token that may end a turn: `\"close\": [\"<|end|>\", \"<|stop|>\"]`.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT013",
+        name: "stop-token-leaks",
+        severity: Severity::Warning,
+        page: Page {
+            what: "No field closes with the token that ends the model's turn. A note if the file does not say which token that is.",
+            why: "A server that does not strip the token leaves it at the end of the text, and it becomes part of the message. Whether it strips is the server's setting, not the template's.",
+            example: "\"content\": {}\n\n\"Hi<|end|>\" has the content \"Hi<|end|>\".",
+            fix: "Give the field that ends the message a `close` with every token that may end a turn: `\"close\": [\"<|end|>\", \"<|stop|>\"]`.",
+        },
     },
     source: Source::Check(check),
 };

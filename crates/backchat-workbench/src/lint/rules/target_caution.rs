@@ -1,18 +1,20 @@
 //! RT054: something that a target loads and then drops or misreads.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::Subject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT054",
-    name: "target-caution",
-    severity: Severity::Warning,
-    page: Page {
-        what: "A target (`--target`) loads the template and then drops or misreads something.",
-        why: "The server starts without a warning, and then calls are dropped, reasoning never ends, or markers remain in the text.",
-        example: "\"thinking\": {\"open\": \"<think>\", \"close_pattern\": \"</think>\\\\s*\"} with `--target vllm`",
-        fix: "Write what the finding says; often a literal instead of a pattern.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT054",
+        name: "target-caution",
+        severity: Severity::Warning,
+        page: Page {
+            what: "A target (`--target`) loads the template and then drops or misreads something.",
+            why: "The server starts without a warning, and then calls are dropped, reasoning never ends, or markers remain in the text.",
+            example: "\"thinking\": {\"open\": \"<think>\", \"close_pattern\": \"</think>\\\\s*\"} with `--target vllm`",
+            fix: "Write what the finding says; often a literal instead of a pattern.",
+        },
     },
     source: Source::Check(check),
 };

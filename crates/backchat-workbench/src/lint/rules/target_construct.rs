@@ -1,19 +1,21 @@
 //! RT051: a construct of the format that a target refuses.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::Subject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_derive::targets::{Reason, Refusal};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT051",
-    name: "target-construct",
-    severity: Severity::Error,
-    page: Page {
-        what: "A target (`--target`) refuses a construct of the format that this field uses.",
-        why: "It refuses the whole template when it starts.",
-        example: "\"content\": {\"repeats\": true, \"join\": \"\"} with `--target vllm`",
-        fix: "Leave the construct out for this target.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT051",
+        name: "target-construct",
+        severity: Severity::Error,
+        page: Page {
+            what: "A target (`--target`) refuses a construct of the format that this field uses.",
+            why: "It refuses the whole template when it starts.",
+            example: "\"content\": {\"repeats\": true, \"join\": \"\"} with `--target vllm`",
+            fix: "Leave the construct out for this target.",
+        },
     },
     source: Source::Check(check),
 };

@@ -1,19 +1,21 @@
 //! RT050: a field or default whose name a target refuses; the fix renames it.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{REASONING, Subject};
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_derive::targets::{Reason, Refusal};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT050",
-    name: "target-field",
-    severity: Severity::Error,
-    page: Page {
-        what: "A target (`--target`) does not take a field or a default of this name.",
-        why: "It refuses the whole template when it starts.",
-        example: "\"reasoning_content\": {…} with `--target vllm`, which knows `thinking`",
-        fix: "Rename the field as the target does; keep one file for each target if their names differ.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT050",
+        name: "target-field",
+        severity: Severity::Error,
+        page: Page {
+            what: "A target (`--target`) does not take a field or a default of this name.",
+            why: "It refuses the whole template when it starts.",
+            example: "\"reasoning_content\": {…} with `--target vllm`, which knows `thinking`",
+            fix: "Rename the field as the target does; keep one file for each target if their names differ.",
+        },
     },
     source: Source::Check(check),
 };

@@ -1,19 +1,21 @@
 //! RT052: a pattern that a target refuses.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::Subject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_derive::targets::Reason;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT052",
-    name: "target-pattern",
-    severity: Severity::Error,
-    page: Page {
-        what: "A target (`--target`) refuses something in this pattern.",
-        why: "The template does not load there. For `smg`, the verdict comes from its own code, release 0.1.0.",
-        example: "\"close_pattern\": \"</call>(?=\\\\s)\" with `--target smg`",
-        fix: "Write literals, or the pattern without the construct.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT052",
+        name: "target-pattern",
+        severity: Severity::Error,
+        page: Page {
+            what: "A target (`--target`) refuses something in this pattern.",
+            why: "The template does not load there. For `smg`, the verdict comes from its own code, release 0.1.0.",
+            example: "\"close_pattern\": \"</call>(?=\\\\s)\" with `--target smg`",
+            fix: "Write literals, or the pattern without the construct.",
+        },
     },
     source: Source::Check(check),
 };

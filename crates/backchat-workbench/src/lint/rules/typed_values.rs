@@ -1,19 +1,21 @@
 //! RT030: tagged values whose type is guessed from their text.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::Subject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_parser::template::Field;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT030",
-    name: "typed-values",
-    severity: Severity::Warning,
-    page: Page {
-        what: "Tagged values are read as JSON, numbers or bools, though their text does not say which type they have: neither quotes nor markers of the dialect set strings apart.",
-        why: "`007` is not JSON and makes the region fail, or stays text beside numbers; `1.50` becomes 1.5; a city called `true` becomes a bool. The tool's schema knows the type, and casts text if tools are given.",
-        example: "\"content\": \"xml-inline\", \"content_args\": {\"tag_pattern\": \"…\", \"value_parser\": {\"name\": \"json\"}}",
-        fix: "Leave `value_parser` out, so that values are text, and pass the tools to the parser. Keep it if the format really writes JSON, quotes around strings included.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT030",
+        name: "typed-values",
+        severity: Severity::Warning,
+        page: Page {
+            what: "Tagged values are read as JSON, numbers or bools, though their text does not say which type they have: neither quotes nor markers of the dialect set strings apart.",
+            why: "`007` is not JSON and makes the region fail, or stays text beside numbers; `1.50` becomes 1.5; a city called `true` becomes a bool. The tool's schema knows the type, and casts text if tools are given.",
+            example: "\"content\": \"xml-inline\", \"content_args\": {\"tag_pattern\": \"…\", \"value_parser\": {\"name\": \"json\"}}",
+            fix: "Leave `value_parser` out, so that values are text, and pass the tools to the parser. Keep it if the format really writes JSON, quotes around strings included.",
+        },
     },
     source: Source::Check(check),
 };

@@ -1,21 +1,23 @@
 //! RT010: a field that never opens, found by running the template.
 
-use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::check::{Check, Source};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::read_whole;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
 use backchat_parser::pattern::Construct;
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT010",
-    name: "unreachable-field",
-    severity: Severity::Warning,
-    page: Page {
-        what: "A field never opens: wherever its marker occurs, another field opens or closes instead.",
-        why: "The field is missing from every message, and its text goes into another one. Of two delimiters that match at one place the longer one counts, and of two of one length an open before a close, then the name that sorts first.",
-        example: "\"a\": {\"open\": \"<x>\", \"close\": \"</x>\"},\n\"b\": {\"open\": \"<x>\", \"close\": \"</x>\"}",
-        fix: "Give the field a marker of its own, or a longer one.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT010",
+        name: "unreachable-field",
+        severity: Severity::Warning,
+        page: Page {
+            what: "A field never opens: wherever its marker occurs, another field opens or closes instead.",
+            why: "The field is missing from every message, and its text goes into another one. Of two delimiters that match at one place the longer one counts, and of two of one length an open before a close, then the name that sorts first.",
+            example: "\"a\": {\"open\": \"<x>\", \"close\": \"</x>\"},\n\"b\": {\"open\": \"<x>\", \"close\": \"</x>\"}",
+            fix: "Give the field a marker of its own, or a longer one.",
+        },
     },
     source: Source::Run(check),
 };

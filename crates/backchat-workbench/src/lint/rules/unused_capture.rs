@@ -1,17 +1,19 @@
 //! RT020: a named group that reaches no transform. The loader finds it.
 
-use crate::lint::rule::{Page, Rule, Source};
-use backchat_core::diagnostic::Severity;
+use crate::lint::check::{Check, Source};
+use backchat_core::diagnostic::{Page, Rule, Severity};
 
-pub(in crate::lint) static RULE: Rule = Rule {
-    id: "RT020",
-    name: "unused-capture",
-    severity: Severity::Warning,
-    page: Page {
-        what: "A named group never reaches the `transform`: nothing there names it.",
-        why: "What it captured is lost.",
-        example: "\"open_pattern\": \"<call (?P<name>\\\\w+)>\", \"transform\": {\"arguments\": \"{content}\"}",
-        fix: "Use the group: `{\"name\": \"{name}\", \"arguments\": \"{content}\"}`. Or make it `(?:…)`.",
+pub(in crate::lint) static CHECK: Check = Check {
+    rule: Rule {
+        id: "RT020",
+        name: "unused-capture",
+        severity: Severity::Warning,
+        page: Page {
+            what: "A named group never reaches the `transform`: nothing there names it.",
+            why: "What it captured is lost.",
+            example: "\"open_pattern\": \"<call (?P<name>\\\\w+)>\", \"transform\": {\"arguments\": \"{content}\"}",
+            fix: "Use the group: `{\"name\": \"{name}\", \"arguments\": \"{content}\"}`. Or make it `(?:…)`.",
+        },
     },
     source: Source::Loader(&["unused-capture"]),
 };

@@ -1,9 +1,8 @@
 //! SC050: a list of calls that can hold only one.
 
-use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::schema_subject::{SchemaSubject, has_text};
-use backchat_core::diagnostic::{Diagnostic, Severity};
-use backchat_legacy::schema::Node;
+use crate::lint::subject::{Subject, has_text};
+use crate::schema::Node;
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 
 pub(in crate::lint) static RULE: Rule = Rule {
     id: "SC050",
@@ -15,10 +14,9 @@ pub(in crate::lint) static RULE: Rule = Rule {
         example: "{\"type\": \"array\", \"x-parser\": \"json\", \"x-parser-args\": {\"transform\": \"[@]\"}}",
         fix: "Read calls with `x-regex-iterator`. A converted template reads each.",
     },
-    source: Source::Schema(check),
 };
 
-fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+pub(in crate::lint) fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let is_lone = |node: &&Node| {
         if node.type_name() != Some("array") {
             return false;

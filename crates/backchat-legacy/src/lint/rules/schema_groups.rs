@@ -1,8 +1,7 @@
 //! SC011: a pattern whose groups its node cannot use.
 
-use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::schema_subject::SchemaSubject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use crate::lint::subject::Subject;
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 
 pub(in crate::lint) static RULE: Rule = Rule {
     id: "SC011",
@@ -14,10 +13,9 @@ pub(in crate::lint) static RULE: Rule = Rule {
         example: "\"x-regex\": \"<think>.*?</think>\"",
         fix: "Put one group around what the node takes, and write the others as `(?:…)`.",
     },
-    source: Source::Schema(check),
 };
 
-fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+pub(in crate::lint) fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let found = subject.patterns().into_iter().filter_map(|(node, key, pattern)| {
         let named: Vec<&str> = pattern.names().collect();
         let message = match (key, pattern.group_count()) {

@@ -1,8 +1,7 @@
 //! SC010: a pattern, replacement or expression of a response schema that cannot be read.
 
-use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::schema_subject::SchemaSubject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use crate::lint::subject::Subject;
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 
 pub(in crate::lint) static RULE: Rule = Rule {
     id: "SC010",
@@ -14,10 +13,9 @@ pub(in crate::lint) static RULE: Rule = Rule {
         example: "\"x-regex\": \"\\\\p{L}+\"",
         fix: "Write it in the syntax of Python's `re` (flags at the front, look-behinds of fixed width, no `\\p{…}`) or of JMESPath.",
     },
-    source: Source::Schema(check),
 };
 
-fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+pub(in crate::lint) fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for node in subject.nodes() {
         let keys =

@@ -1,10 +1,8 @@
-//! A rule: its id, level and page, and the source of its findings.
+//! A rule of a linter: its id, its level and its page.
 
-use super::schema_subject::SchemaSubject;
-use super::subject::Subject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use super::{Diagnostic, Severity};
 
-/// One rule of the linter.
+/// One rule of a linter.
 #[derive(Debug)]
 pub struct Rule {
     /// Its stable id, such as `RT001`.
@@ -15,7 +13,6 @@ pub struct Rule {
     pub severity: Severity,
     /// Its page.
     pub page: Page,
-    pub(super) source: Source,
 }
 
 /// The page of a rule.
@@ -31,23 +28,9 @@ pub struct Page {
     pub fix: &'static str,
 }
 
-/// Where a rule's findings come from.
-#[derive(Debug)]
-pub(super) enum Source {
-    /// The linter looks for them itself.
-    Check(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
-    /// It runs the template on texts, which takes longer with more fields: a large template is examined in parts.
-    Run(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
-    /// The linter looks for them in a response schema.
-    Schema(fn(&SchemaSubject<'_>, &Rule) -> Vec<Diagnostic>),
-    /// The loader warns of them, under these ids.
-    Loader(&'static [&'static str]),
-    /// `doctor` finds them in the renders of a chat template.
-    Doctor,
-}
-
 impl Rule {
-    pub(super) fn finding(&self, message: impl Into<String>) -> Diagnostic {
+    /// A finding of this rule, at its default level.
+    pub fn finding(&self, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(self.severity, self.id, message)
     }
 
@@ -61,4 +44,11 @@ impl Rule {
             severity.name()
         )
     }
+}
+
+/// Sorts findings by their places, those of one place by their rules.
+pub fn in_order(findings: &mut [Diagnostic]) {
+    let start =
+        |finding: &Diagnostic| finding.place.as_ref().and_then(|place| place.span.as_ref()).map(|span| span.start);
+    findings.sort_by_key(|finding| (start(finding), finding.id));
 }

@@ -1,9 +1,8 @@
 //! SC030: a pattern of a response schema that can take exponential time.
 
-use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::schema_subject::SchemaSubject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
-use backchat_legacy::schema::Node;
+use crate::lint::subject::Subject;
+use crate::schema::Node;
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_parser::pattern::Pattern;
 
 pub(in crate::lint) static RULE: Rule = Rule {
@@ -16,10 +15,9 @@ pub(in crate::lint) static RULE: Rule = Rule {
         example: "\"x-regex\": \"(?:\\\\w+\\\\s*)+$\"",
         fix: "Let each character be taken by one part of the pattern only.",
     },
-    source: Source::Schema(check),
 };
 
-fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+pub(in crate::lint) fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let found = subject.patterns().into_iter().filter(|(_, _, pattern)| pattern.shape().explosion.is_some());
     let finding = |(node, key, _): (&Node, &str, &Pattern)| {
         let finding = rule.finding("the pattern may take exponential time").at(subject.place(&node.path.key(key)));

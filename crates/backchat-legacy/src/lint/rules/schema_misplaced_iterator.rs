@@ -1,8 +1,7 @@
 //! SC012: an iterator or a key-value pattern on a node of the wrong type.
 
-use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::schema_subject::SchemaSubject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use crate::lint::subject::Subject;
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 
 pub(in crate::lint) static RULE: Rule = Rule {
     id: "SC012",
@@ -14,10 +13,9 @@ pub(in crate::lint) static RULE: Rule = Rule {
         example: "{\"type\": \"object\", \"x-regex-iterator\": \"<call>(.*?)</call>\"}",
         fix: "Give the node the type `array` with `items`, or `object`.",
     },
-    source: Source::Schema(check),
 };
 
-fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+pub(in crate::lint) fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let found = subject.patterns().into_iter().filter_map(|(node, key, _)| {
         let wanted = match key {
             "x-regex-iterator" => "array",

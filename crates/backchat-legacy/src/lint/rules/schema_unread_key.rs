@@ -1,8 +1,7 @@
 //! SC020: a key of a response schema that nothing reads.
 
-use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::schema_subject::SchemaSubject;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use crate::lint::subject::Subject;
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 
 pub(in crate::lint) static RULE: Rule = Rule {
     id: "SC020",
@@ -14,10 +13,9 @@ pub(in crate::lint) static RULE: Rule = Rule {
         example: "\"x-mapping\": {\"a\": \"b\"}",
         fix: "Remove it; to rename something, do so in `x-parser-args.transform`.",
     },
-    source: Source::Schema(check),
 };
 
-fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+pub(in crate::lint) fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for node in subject.nodes() {
         for key in &node.unread {

@@ -1,10 +1,9 @@
 //! SC040: `content` keeps the stop token.
 
-use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::schema_subject::{SchemaSubject, has_text};
-use crate::lint::subject::stop_token;
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use crate::lint::subject::{Subject, has_text};
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::{self, Value};
+use backchat_parser::template::source::stop_token;
 
 pub(in crate::lint) static RULE: Rule = Rule {
     id: "SC040",
@@ -16,13 +15,12 @@ pub(in crate::lint) static RULE: Rule = Rule {
         example: "\"content\": {\"type\": \"string\", \"x-regex\": \"^(.*)$\"}",
         fix: "End the pattern with the token or the end: `(.*?)(?:<\\|end\\|>|$)`. A converted template ends there as well.",
     },
-    source: Source::Schema(check),
 };
 
 /// A token that no schema knows, if the file does not name the one that ends a sequence.
 const UNKNOWN_STOP: &str = "<|eot|>";
 
-fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+pub(in crate::lint) fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let root = subject.schema().root();
     let Some(content) = root.property("content") else { return Vec::new() };
     let document = json::read(subject.text()).ok();

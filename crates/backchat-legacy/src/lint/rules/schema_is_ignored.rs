@@ -1,8 +1,7 @@
 //! SC001: a response schema, which transformers ignores.
 
-use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::schema_subject::SchemaSubject;
-use backchat_core::diagnostic::{Diagnostic, Severity, shell_word};
+use crate::lint::subject::Subject;
+use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity, shell_word};
 use backchat_core::json::Path;
 
 pub(in crate::lint) static RULE: Rule = Rule {
@@ -15,10 +14,9 @@ pub(in crate::lint) static RULE: Rule = Rule {
         example: "\"response_schema\": {\"type\": \"object\", \"properties\": {…}}",
         fix: "Convert it: `backchat convert SOURCE --write` makes a response template of it and reports what changes.",
     },
-    source: Source::Schema(check),
 };
 
-fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+pub(in crate::lint) fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let file = shell_word(&subject.opened.file);
     let finding = rule.finding("transformers 5.15 and later ignore response schemas").at(subject.place(&Path::root()));
     vec![finding.help(format!("make a response template of it: `backchat convert {file}`"))]

@@ -1,16 +1,16 @@
 //! The response schema that is linted, with its nodes, its patterns and the places of its values.
 
+use crate::schema::source::OpenedSchema;
+use crate::schema::{Node, Schema};
 use backchat_core::diagnostic::Place;
 use backchat_core::json::Path;
-use backchat_legacy::schema::source::OpenedSchema;
-use backchat_legacy::schema::{Node, Schema};
 use backchat_parser::pattern::{Pattern, PatternPart};
 
-pub(super) struct SchemaSubject<'s> {
+pub(super) struct Subject<'s> {
     pub opened: &'s OpenedSchema,
 }
 
-impl<'s> SchemaSubject<'s> {
+impl<'s> Subject<'s> {
     /// A schema with the file it was read from.
     pub fn new(opened: &'s OpenedSchema) -> Self {
         Self { opened }
