@@ -91,7 +91,7 @@ def openai_chunks(
     >>> chunks[-1]["choices"][0]["finish_reason"]
     'stop'
     """
-    chunks = _Chunks(model, id, finish_reason)
+    chunks = Chunks(model, id, finish_reason)
     yield chunks.first()
     for event in events:
         yield from chunks.of(event)
@@ -118,7 +118,7 @@ async def aopenai_chunks(
     >>> asyncio.run(deltas({"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}))
     [{'role': 'assistant'}, {'content': 'Hel'}, {'content': 'lo'}, {}]
     """
-    chunks = _Chunks(model, id, finish_reason)
+    chunks = Chunks(model, id, finish_reason)
     yield chunks.first()
     async for event in events:
         for chunk in chunks.of(event):
@@ -144,7 +144,7 @@ def openai_completion(
     >>> openai_completion(stream(["Hi<end>"], template, prefix="[bot]"))["choices"][0]["message"]
     {'role': 'assistant', 'content': 'Hi'}
     """
-    chunks = _Chunks(model, id, finish_reason, withdraws=True)
+    chunks = Chunks(model, id, finish_reason, withdraws=True)
     texts: dict[str, str] = {}
     calls: list[dict[str, Any]] = []
 
@@ -171,7 +171,7 @@ def openai_completion(
     return answer if usage is None else {**answer, "usage": usage() if callable(usage) else usage}
 
 
-class _Chunks:
+class Chunks:
     """The chunks of one answer, and the members they share."""
 
     def __init__(self, model: str, id: str | None, finish_reason: FinishReason, *, withdraws: bool = False) -> None:

@@ -29,7 +29,10 @@ PARTS = {
         "transformers regex pydantic msgspec vllm sglang smg-response-template vllm-rust",
     ),
     "grammars": ("grammars, in their engines", "transformers numpy pydantic apache-tvm-ffi xgrammar llguidance"),
-    "servers": ("the plug-ins, inside the servers", f"{PLUGINS} pytest vllm sglang renderers httpx tokenizers module"),
+    "servers": (
+        "the plug-ins, inside the servers",
+        f"{PLUGINS} pytest vllm sglang renderers httpx tokenizers mlx mlx-cpu mlx-lm module",
+    ),
     "crates": ("the project's tests, with the newest crates", ""),
 }
 

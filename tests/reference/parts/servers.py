@@ -1,4 +1,4 @@
-"""The tests of the plug-ins inside vLLM and SGLang, which `.ci/run` runs with the tested releases."""
+"""The tests of the plug-ins inside vLLM, SGLang and mlx-lm, which `.ci/run` runs with the tested releases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from xml.etree import ElementTree
 from ..report import Difference, Result
 from . import ROOT, Options
 
-TESTS = ["test_servers.py", "test_contract.py", "test_openai.py", "test_transformers.py", "test_renderers.py"]
+TESTS = [
+    "test_servers.py",
+    "test_contract.py",
+    "test_openai.py",
+    "test_transformers.py",
+    "test_renderers.py",
+    "test_mlx_lm.py",
+]
 
 
 def run(options: Options) -> Result:

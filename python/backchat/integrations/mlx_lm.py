@@ -1,0 +1,201 @@
+"""Backchat in mlx-lm's server: `python -m backchat.integrations.mlx_lm --model MODEL` in place of `mlx_lm.server`.
+
+The server finds calls and reasoning between markers of its own list, and reads each call with one of its modules. Here it
+reads a chat answer with the model's response template, or with the one derived from its chat template if that is proved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from mlx_lm import server
+from mlx_lm.generate import TextStateMachine
+
+import backchat
+from backchat._stream import Chunks
+from backchat.integrations._model import prepare, recover_of, template_of
+from backchat.integrations._release import require
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["main", "patch"]
+
+#: The first release whose server has the interfaces that are wrapped here.
+OLDEST = (0, 32)
+
+require("mlx-lm", OLDEST)
+
+logger = logging.getLogger("backchat")
+
+#: The states that mlx-lm's server knows: what it sends as content, as reasoning, and to the parser of calls.
+CONTENT, THOUGHT, CALL = "normal", "reasoning", "tool"
+
+
+class _Parsed(str):
+    """The text of one step, with what it is: pairs of a state and a text."""
+
+    segments: list[tuple[str, str]]
+
+    def __new__(cls, text: str, segments: list[tuple[str, str]]) -> Self:
+        made = super().__new__(cls, text)
+        made.segments = segments
+        return made
+
+
+class _Segments(TextStateMachine):
+    """mlx-lm's state machine, which passes on what has been parsed."""
+
+    @staticmethod
+    def split(state: Any, text: str) -> Any:
+        if not isinstance(text, _Parsed):
+            return TextStateMachine.split(state, text)
+        # The server asks for the state after the last segment, so there is always one.
+        return state, [*text.segments, (CONTENT, "")]
+
+
+class _Answer:
+    """The parser of one answer: text in, segments out."""
+
+    def __init__(self, template: dict[str, Any], prompt: str, tools: Any) -> None:
+        self._parser = backchat.ResponseParser(template, prompt, tools=tools, recover=recover_of(template))
+        self._ending: str | None = None
+        # What becomes of broken calls and of those that are cut off is decided there, for every server.
+        self._chunks = Chunks("", None, lambda: self._ending)
+        self._begun = self._parser.initial_events
+
+    def feed(self, text: str) -> list[tuple[str, str]]:
+        begun, self._begun = self._begun, []
+        return self._segments([*begun, *self._parser.feed(text)])
+
+    def finish(self, ending: str) -> list[tuple[str, str]]:
+        self._ending = ending
+        found = self._segments(self._parser.finalize()[1])
+        return found + [segment for chunk in self._chunks.broken() for segment in _segments(chunk)]
+
+    def _segments(self, events: list[dict[str, Any]]) -> list[tuple[str, str]]:
+        chunks = (chunk for event in events for chunk in self._chunks.of(event))
+        return [segment for chunk in chunks for segment in _segments(chunk)]
+
+
+def _segments(chunk: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, more in chunk["choices"][0]["delta"].items():
+        if name == "tool_calls":
+            for call in more:
+                yield CALL, json.dumps(_call(call))
+                # The server takes a call once its state is left.
+                yield CONTENT, ""
+        elif name in ("content", "reasoning_content"):
+            yield CONTENT if name == "content" else THOUGHT, more
+
+
+def _call(call: dict[str, Any]) -> dict[str, Any]:
+    """A call as mlx-lm's own parsers return it. The server makes an id if the model wrote none."""
+    name, arguments = call["function"]["name"], call["function"]["arguments"]
+    with contextlib.suppress(ValueError):
+        arguments = json.loads(arguments)
+    is_written = call["id"] != f"call_{call['index']}"
+    return {"name": name, "arguments": arguments} | ({"id": call["id"]} if is_written else {})
+
+
+def _read_call(text: str, tools: Any) -> Any:
+    """Take the place of the model's module for calls, which have been read."""
+    return json.loads(text)
+
+
+def _answered(response: Any, stops: TextStateMachine, answer: _Answer) -> Iterator[Any]:
+    """The steps of a generation, their texts parsed.
+
+    The server ignores the text of the step that stops, where the last events arrive: they go out with the step before,
+    which waits for it.
+    """
+    state, waiting = stops.make_state(CONTENT), None
+    for step in response:
+        ending = step.finish_reason
+        text = ""
+        # The step that stops holds the stop token, or the end of a stop word.
+        if ending != "stop":
+            state, segments = TextStateMachine.split(state, step.text)
+            text = "".join(part for _, part in segments)
+        if ending == "length":
+            state, rest, _ = TextStateMachine.flush(state)
+            text += rest
+        found = answer.feed(text)
+        if ending is not None:
+            found += answer.finish(ending)
+        if ending == "stop" and waiting is not None:
+            waiting.text.segments.extend(found)
+        if waiting is not None:
+            yield waiting
+        waiting = dataclasses.replace(step, text=_Parsed(text, found))
+    if waiting is not None:
+        yield waiting
+
+
+class _Chats:
+    """What reads a loaded model's chat answers."""
+
+    def __init__(self, tokenizer: Any, stop_words: list[str]) -> None:
+        self._tokenizer = tokenizer
+        self.stops = TextStateMachine({CONTENT: [(word, CONTENT) for word in stop_words]} if stop_words else None)
+
+    @functools.cached_property
+    def _template(self) -> dict[str, Any] | None:
+        """The response template; `None` if the model has none, and none can be derived and proved."""
+        try:
+            prepare(self._tokenizer, "transformers")
+        except ValueError as error:
+            logger.warning("mlx-lm's own parser reads this model's answers: %s", error)
+            return None
+        return template_of(self._tokenizer)
+
+    def answer(self, prompt: list[int], tools: Any) -> _Answer | None:
+        """A parser, if the model has a response template."""
+        if self._template is None:
+            return None
+        return _Answer(self._template, self._tokenizer.decode(prompt), tools)
+
+
+_make_state_machine = server.ResponseGenerator._make_state_machine
+_generate = server.ResponseGenerator.generate
+
+
+def _make_state_machine_for_chats(self: Any, model_key: Any, tokenizer: Any, stop_words: Any) -> Any:
+    stop_sequences, machine = _make_state_machine(self, model_key, tokenizer, stop_words)
+    machine.chats = _Chats(tokenizer, list(stop_words or ()))
+    return stop_sequences, machine
+
+
+def _generate_parsed(self: Any, request: Any, *args: Any, **options: Any) -> Any:
+    context, response = _generate(self, request, *args, **options)
+    if request.request_type != "chat":
+        return context, response
+    chats = context.text_sm.chats
+    answer = chats.answer(context.prompt, request.tools)
+    if answer is None:
+        return context, response
+    context.text_sm, context.initial_state, context.tool_parser = TextStateMachine(), CONTENT, _read_call
+    return context, _answered(response, chats.stops, answer)
+
+
+def patch() -> None:
+    """Let mlx-lm's server read chat answers with response templates."""
+    server.TextStateMachine = _Segments
+    server.ResponseGenerator._make_state_machine = _make_state_machine_for_chats
+    server.ResponseGenerator.generate = _generate_parsed
+
+
+def main() -> None:
+    """`mlx_lm.server`, with its options."""
+    patch()
+    server.main()
+
+
+if __name__ == "__main__":
+    main()
