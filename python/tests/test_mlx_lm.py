@@ -21,7 +21,7 @@ sys.path.append(str(HERE / "served"))
 from models import ARGUMENTS, CALL, CHAT_TEMPLATES, TOOLS, ByteTokenizer, Model
 
 #: Formats that mlx-lm's own list has, and some that it has not.
-FORMATS = ["qwen3", "glm_4_6", "mistral_small_3_2", "granite_3_3", "seed_oss", "deepseek_v3"]
+FORMATS = ["qwen3", "glm_4_6", "mistral_small_3_2", "granite_3_3", "seed_oss", "deepseek_v3", "command_r7b"]
 
 
 class Served(NamedTuple):

@@ -91,7 +91,8 @@ def _segments(chunk: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield CALL, json.dumps(_call(call))
                 # The server takes a call once its state is left.
                 yield CONTENT, ""
-        elif name in ("content", "reasoning_content"):
+        else:
+            # Some formats have a name of their own for reasoning.
             yield CONTENT if name == "content" else THOUGHT, more
 
 
