@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import json
 import logging
 from collections.abc import Iterator
@@ -139,56 +138,59 @@ def _answered(response: Any, stops: TextStateMachine, answer: _Answer) -> Iterat
         yield waiting
 
 
-class _Chats:
-    """What reads a loaded model's chat answers."""
-
-    def __init__(self, tokenizer: Any, stop_words: list[str]) -> None:
-        self._tokenizer = tokenizer
-        self.stops = TextStateMachine({CONTENT: [(word, CONTENT) for word in stop_words]} if stop_words else None)
-
-    @functools.cached_property
-    def _template(self) -> dict[str, Any] | None:
-        """The response template; `None` if the model has none, and none can be derived and proved."""
-        try:
-            prepare(self._tokenizer, "transformers")
-        except ValueError as error:
-            logger.warning("mlx-lm's own parser reads this model's answers: %s", error)
-            return None
-        return template_of(self._tokenizer)
-
-    def answer(self, prompt: list[int], tools: Any) -> _Answer | None:
-        """A parser, if the model has a response template."""
-        if self._template is None:
-            return None
-        return _Answer(self._template, self._tokenizer.decode(prompt), tools)
+def _template(tokenizer: Any) -> dict[str, Any] | None:
+    """A model's response template; `None` if it has none, and none can be derived and proved."""
+    if getattr(tokenizer, "has_no_response_template", False):
+        return None
+    try:
+        prepare(tokenizer, "transformers")
+    except ValueError as error:
+        logger.warning("mlx-lm's own parser reads this model's answers: %s", error)
+        tokenizer.has_no_response_template = True
+    return template_of(tokenizer)
 
 
+def _reasons(template: dict[str, Any] | None) -> bool:
+    return template is not None and not {"content", "tool_calls"}.issuperset(template["fields"])
+
+
+_tokenize = server.ResponseGenerator._tokenize
 _make_state_machine = server.ResponseGenerator._make_state_machine
 _generate = server.ResponseGenerator.generate
 
 
-def _make_state_machine_for_chats(self: Any, model_key: Any, tokenizer: Any, stop_words: Any) -> Any:
+def _tokenize_thinking(self: Any, tokenizer: Any, request: Any, args: Any) -> Any:
+    """The prompt of a model that reasons, which mlx-lm would tell not to if it does not know the markers."""
+    asked = {**self.model_provider.cli_args.chat_template_args, **(args.chat_template_kwargs or {})}
+    is_silent = request.request_type == "chat" and not asked.keys() & {"enable_thinking", tokenizer._thinking_kwarg}
+    if is_silent and not tokenizer.has_thinking and _reasons(_template(tokenizer)):
+        args.chat_template_kwargs = {"enable_thinking": True, **(args.chat_template_kwargs or {})}
+    return _tokenize(self, tokenizer, request, args)
+
+
+def _make_state_machine_for_answers(self: Any, model_key: Any, tokenizer: Any, stop_words: Any) -> Any:
     stop_sequences, machine = _make_state_machine(self, model_key, tokenizer, stop_words)
-    machine.chats = _Chats(tokenizer, list(stop_words or ()))
+    stops = {CONTENT: [(word, CONTENT) for word in stop_words]} if stop_words else None
+    machine.tokenizer, machine.stops = tokenizer, TextStateMachine(stops)
     return stop_sequences, machine
 
 
 def _generate_parsed(self: Any, request: Any, *args: Any, **options: Any) -> Any:
     context, response = _generate(self, request, *args, **options)
-    if request.request_type != "chat":
+    machine = context.text_sm
+    template = _template(machine.tokenizer) if request.request_type == "chat" else None
+    if template is None:
         return context, response
-    chats = context.text_sm.chats
-    answer = chats.answer(context.prompt, request.tools)
-    if answer is None:
-        return context, response
+    answer = _Answer(template, machine.tokenizer.decode(context.prompt), request.tools)
     context.text_sm, context.initial_state, context.tool_parser = TextStateMachine(), CONTENT, _read_call
-    return context, _answered(response, chats.stops, answer)
+    return context, _answered(response, machine.stops, answer)
 
 
 def patch() -> None:
     """Let mlx-lm's server read chat answers with response templates."""
     server.TextStateMachine = _Segments
-    server.ResponseGenerator._make_state_machine = _make_state_machine_for_chats
+    server.ResponseGenerator._tokenize = _tokenize_thinking
+    server.ResponseGenerator._make_state_machine = _make_state_machine_for_answers
     server.ResponseGenerator.generate = _generate_parsed
 
 
