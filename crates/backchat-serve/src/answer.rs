@@ -1,9 +1,10 @@
 //! One choice of an answer: text of the engine in, deltas of the message out, and the data for the record.
 
+use crate::fault::Fault;
 use crate::reply::End;
 use backchat_core::json::{Object, Value};
 use backchat_parser::deltas::{CallDelivery, Delta, Deltas};
-use backchat_parser::parser::{ParseError, Parser, Problem};
+use backchat_parser::parser::{Parser, Problem};
 
 /// The most text of one answer, in bytes.
 const MOST_TEXT: usize = 16 << 20;
@@ -33,25 +34,25 @@ impl Answer {
 
     /// Feeds a piece of the engine's text, which arrived after this many milliseconds. Fails if the text is too long,
     /// or exceeds the step limit of a pattern.
-    pub fn feed(&mut self, piece: &str, after_ms: u32, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), String> {
+    pub fn feed(&mut self, piece: &str, after_ms: u32, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), Fault> {
         let Some(parser) = &mut self.parser else { return Ok(()) };
         if self.state.text().len() + piece.len() > MOST_TEXT {
-            return Err(format!("the answer is longer than {} MiB", MOST_TEXT >> 20));
+            return Err(Fault::LongAnswer(MOST_TEXT));
         }
         self.state.add_text(piece);
         self.chunks.push((u32::try_from(piece.chars().count()).unwrap_or(u32::MAX), after_ms));
         let state = &mut self.state;
-        parser.feed_into(piece, &mut |event| state.take(event, sink)).map_err(|error| broken(&error))
+        parser.feed_into(piece, &mut |event| state.take(event, sink)).map_err(Fault::Unreadable)
     }
 
     /// Ends the answer. Fails if the text exceeds the step limit of a pattern.
-    pub fn finish(&mut self, end: End, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), String> {
+    pub fn finish(&mut self, end: End, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), Fault> {
         let Some(parser) = self.parser.take() else { return Ok(()) };
         if end == End::Length {
             self.state.cut_off();
         }
         let state = &mut self.state;
-        let finished = parser.finish_into(&mut |event| state.take(event, sink)).map_err(|error| broken(&error))?;
+        let finished = parser.finish_into(&mut |event| state.take(event, sink)).map_err(Fault::Unreadable)?;
         self.message = finished.message;
         self.problems = finished.problems;
         Ok(())
@@ -85,10 +86,6 @@ impl Answer {
     pub fn chunks(&self) -> &[(u32, u32)] {
         &self.chunks
     }
-}
-
-fn broken(error: &ParseError) -> String {
-    format!("the answer cannot be parsed: {error}")
 }
 
 /// The problems, for the record and clients.

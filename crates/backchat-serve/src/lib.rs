@@ -11,6 +11,7 @@ mod conversation;
 mod custom;
 pub mod engine;
 pub mod engine_request;
+pub mod fault;
 mod identifier;
 mod members;
 mod messages;

@@ -4,6 +4,7 @@
 //! without a space after `data:`, comments between them, and plain lines of JSON.
 
 use crate::engine::Engine;
+use crate::fault::Fault;
 use crate::request::MOST_CHOICES;
 use backchat_core::json::{self, Object, Value};
 
@@ -97,7 +98,7 @@ impl ReplyReader {
 
     /// Feeds bytes as received. If the engine reports an error, or sends invalid data, earlier replies are in
     /// `replies`.
-    pub fn feed(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<(), String> {
+    pub fn feed(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<(), Fault> {
         let mut rest = bytes;
         while let Some(at) = memchr::memchr(b'\n', rest) {
             let (line, after) = rest.split_at(at);
@@ -113,19 +114,19 @@ impl ReplyReader {
             }
         }
         if self.line.len() + rest.len() > LONGEST_LINE {
-            return Err(format!("the engine wrote a line of more than {} MiB", LONGEST_LINE >> 20));
+            return Err(Fault::LongLine(LONGEST_LINE));
         }
         self.line.extend_from_slice(rest);
         Ok(())
     }
 
     /// Reads a last line that does not end.
-    pub fn finish(&mut self, replies: &mut Vec<Reply>) -> Result<(), String> {
+    pub fn finish(&mut self, replies: &mut Vec<Reply>) -> Result<(), Fault> {
         let line = std::mem::take(&mut self.line);
         self.read(&line, replies)
     }
 
-    fn read(&mut self, line: &[u8], replies: &mut Vec<Reply>) -> Result<(), String> {
+    fn read(&mut self, line: &[u8], replies: &mut Vec<Reply>) -> Result<(), Fault> {
         let line = line.trim_ascii();
         let data = match self.engine {
             Engine::Ollama => line,
@@ -141,10 +142,10 @@ impl ReplyReader {
             replies.push(Reply::Done);
             return Ok(());
         }
-        let text = str::from_utf8(data).map_err(|_| "the engine wrote an event that is not UTF-8".to_owned())?;
-        let event = json::read(text).map_err(|error| format!("the engine wrote an event that is not JSON: {error}"))?;
+        let text = str::from_utf8(data).map_err(|_| Fault::NotText)?;
+        let event = json::read(text).map_err(Fault::NotJson)?;
         if let Some(message) = event.get("error").filter(|error| !error.is_null()) {
-            return Err(error_text(message));
+            return Err(Fault::Reported(error_text(message)));
         }
         match self.engine {
             Engine::LlamaCpp => self.llama_cpp(&event, replies),
@@ -346,7 +347,7 @@ mod tests {
     type Assembled = (String, Option<End>, Option<(u64, u64)>);
 
     /// The replies of a stream read in pieces of this size; all are about the first choice.
-    fn read(engine: Engine, stream: &str, size: usize) -> Result<Assembled, String> {
+    fn read(engine: Engine, stream: &str, size: usize) -> Result<Assembled, Fault> {
         let mut reader = ReplyReader::new(engine, engine != Engine::Sglang, 2);
         let mut replies = Vec::new();
         for piece in stream.as_bytes().chunks(size) {
@@ -452,7 +453,7 @@ mod tests {
             (Engine::Sglang, "data: {not json\n", "not JSON"),
         ] {
             let error = read(engine, stream, 5).unwrap_err();
-            assert!(error.contains(message), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
         }
         assert!(ReplyReader::new(Engine::Vllm, true, 0).feed(b"data: \"\xff\"\n", &mut Vec::new()).is_err());
     }

@@ -3,6 +3,7 @@
 use crate::answer::{Answer, problem_values};
 use crate::api_error::ApiError;
 use crate::custom::{CustomTools, Inputs};
+use crate::fault::Fault;
 use crate::model::{Model, Prepared};
 use crate::record::{Ended, Outcome};
 use crate::reply::{End, Reply, Update, Usage};
@@ -119,7 +120,7 @@ impl Turn {
     }
 
     /// Applies a reply of the engine, which came after this many milliseconds. Fails if the answer cannot be read.
-    pub fn take(&mut self, reply: Reply, after_ms: u32) -> Result<(), String> {
+    pub fn take(&mut self, reply: Reply, after_ms: u32) -> Result<(), Fault> {
         let (choice, update) = match reply {
             Reply::Choice(choice, update) => (choice, update),
             Reply::Usage(usage) => {
@@ -155,7 +156,7 @@ impl Turn {
     }
 
     /// Ends a choice.
-    fn finish(&mut self, choice: usize, end: End, after_ms: u32) -> Result<(), String> {
+    fn finish(&mut self, choice: usize, end: End, after_ms: u32) -> Result<(), Fault> {
         let Some(own) = self.choices.get_mut(choice) else { return Ok(()) };
         let mut sink = |delta: Delta<'_>| self.writer.delta(choice, delta);
         let rest = own.stops.finish();
@@ -259,7 +260,7 @@ impl Turn {
 }
 
 impl Choice {
-    fn feed(&mut self, text: &str, after_ms: u32, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), String> {
+    fn feed(&mut self, text: &str, after_ms: u32, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), Fault> {
         if text.is_empty() {
             return Ok(());
         }

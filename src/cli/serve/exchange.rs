@@ -23,6 +23,7 @@ use backchat_serve::api::{Api, Asked};
 use backchat_serve::api_error::ApiError;
 use backchat_serve::engine::Facts;
 use backchat_serve::engine_request::{self, EngineRequest};
+use backchat_serve::fault::Fault;
 use backchat_serve::metrics::Metrics;
 use backchat_serve::model::Prepared;
 use backchat_serve::record::{Exchange as Shared, Kept, Outcome};
@@ -255,17 +256,17 @@ impl Exchange {
                     Poll::Ready(end) => {
                         link.is_over = true;
                         let last = link.replies.finish(&mut new);
-                        if let Some(Err(_)) = end { Err("the connection to the engine broke".to_owned()) } else { last }
+                        if let Some(Err(_)) = end { Err(Fault::Disconnected) } else { last }
                     }
                 };
                 has_read = true;
                 link.is_over |= new.contains(&Reply::Done);
                 replies.append(&mut new);
-                if let Err(message) = result {
+                if let Err(fault) = result {
                     let is_closed = link.is_over;
                     link.is_over = true;
                     let outcome = if is_closed { Outcome::UpstreamClosed } else { Outcome::UpstreamError };
-                    return Poll::Ready(Err(Failed::new(outcome, 502, message)));
+                    return Poll::Ready(Err(Failed::new(outcome, 502, fault.to_string())));
                 }
             }
             if has_read {
@@ -292,7 +293,7 @@ impl Exchange {
     /// Applies replies of the engine to the answer.
     fn take(&mut self, replies: Vec<Reply>) -> Result<(), Failed> {
         let after = milliseconds(self.read_at - self.began);
-        let failed = |message| Failed::new(Outcome::UpstreamError, 502, message);
+        let failed = |fault: Fault| Failed::new(Outcome::UpstreamError, 502, fault.to_string());
         replies.into_iter().try_for_each(|reply| self.turn.take(reply, after)).map_err(failed)
     }
 
