@@ -1,19 +1,24 @@
 //! Infers the form of tool calls from renders of one, two and three calls.
 
+mod counted;
+mod cuts;
+mod located;
+
 use std::ops::Range;
 
 use super::marks::Segmentation;
 use super::pairs;
 use super::shapes;
-use super::structure::{
-    Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN, LeftOut, ObjectBody, Pairs, Reasoning,
-};
+use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, LeftOut, ObjectBody, Pairs, Reasoning};
 use super::trace::{Slot, SlotKind, Trace, Whole};
 use super::turn::Turns;
-use backchat_core::json::{self, Value};
 use backchat_core::push_new;
 use backchat_core::text::{common_end, common_start, slice};
 use backchat_probe::probe::{Absent, Answer, Call, Prober, RequestShape, Setting, name_in_id, needle};
+use counted::{count, count_alone, push};
+use cuts::{cut, own_end};
+pub(super) use located::object;
+use located::{Located, begin_of_pairs, end_of_pairs, list_with, locate, margins, post_of, pre_of};
 
 /// The longest text in place of missing arguments, in bytes.
 const LONGEST_INSTEAD: usize = 40;
@@ -105,12 +110,6 @@ struct Outside {
     separator: String,
     /// The text between calls and content that follows as a separate turn.
     next: String,
-}
-
-/// The bytes of a call in a trace, and its JSON object if it is one.
-struct Located {
-    range: Range<usize>,
-    object: Option<ObjectBody>,
 }
 
 impl Finder<'_, '_> {
@@ -414,244 +413,6 @@ impl Finder<'_, '_> {
 fn after_is_text(tail: &[CallPart], after: &str) -> bool {
     let first: String = tail.iter().map_while(CallPart::text).collect();
     tail.iter().all(|piece| piece.text().is_some()) || first.starts_with(after)
-}
-
-fn push(pieces: &mut Vec<CallPart>, text: &str) {
-    if !text.is_empty() {
-        pieces.push(CallPart::Text(text.to_owned()));
-    }
-}
-
-/// Where the first key of a call begins, including its opening marks if they are there.
-fn begin_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
-    let keys = trace.of_call(index).filter(|slot| matches!(slot.kind, SlotKind::Key(..)));
-    let start = keys.map(|slot| slot.range.start).min()?;
-    let brace = pairs.braces.as_ref().map_or("", |(open, _)| open);
-    let open = format!("{brace}{}", pairs.cut.open);
-    Some(trace.get(0..start).strip_suffix(open.as_str()).map_or(start, str::len))
-}
-
-/// Where the last value of a call ends, including its closing mark if it is there.
-fn end_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
-    let values = trace.of_call(index).filter_map(|slot| match slot.kind {
-        SlotKind::Value(_, at) => Some((slot.range.end, at)),
-        _ => None,
-    });
-    let (end, at) = values.max()?;
-    let close = pairs.cut.close.replace(KEY_AGAIN, &shapes::key(index, at));
-    let brace = pairs.braces.as_ref().map_or("", |(_, close)| close);
-    let close = format!("{}{close}{brace}", pairs.values.quotes().1);
-    Some(if trace.rest(end).starts_with(&close) { end + close.len() } else { end })
-}
-
-/// The number of bytes of a call before its first slot and after its last one.
-fn margins(one: &Trace, located: &Located) -> (usize, usize) {
-    let own = one.range_of(0).unwrap_or_else(|| located.range.clone());
-    (own.start.saturating_sub(located.range.start), located.range.end.saturating_sub(own.end))
-}
-
-/// The bytes of a call: from its first value to its last, or the whole object that contains them.
-fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Option<Located> {
-    let Range { start, end } = trace.range_of(index)?;
-    if let Some(pairs) = pairs {
-        let start = begin_of_pairs(trace, index, pairs).map_or(start, |first| start.min(first));
-        let end = end_of_pairs(trace, index, pairs).map_or(end, |last| end.max(last));
-        return Some(Located { range: start..end, object: None });
-    }
-    let slots: Vec<&Slot> = trace.of_call(index).collect();
-    let name = slots.iter().find(|slot| matches!(slot.kind, SlotKind::Name(_)));
-    let name = name.or_else(|| slots.iter().find(|slot| matches!(slot.kind, SlotKind::Id(_))))?;
-    let arguments = slots.iter().find(|slot| matches!(slot.kind, SlotKind::Arguments(..)))?;
-    let from = name.range.start.min(arguments.range.start);
-    let upto = name.range.end.max(arguments.range.end);
-    // The widest object that contains this call but no list of calls.
-    let braces = trace.text.get(..from)?.match_indices('{').map(|(at, _)| at);
-    let objects = braces.rev().take(8).filter_map(|at| {
-        let (value, end) = json::value_at(&trace.text, at).filter(|(_, end)| *end >= upto)?;
-        Some((at..end, object(&value, call)?))
-    });
-    let object = objects.last();
-    Some(match object {
-        Some((range, object)) => {
-            // Parts outside the object, such as an id before it, still belong to the call.
-            Located { range: range.start.min(start)..range.end.max(end), object: Some(object) }
-        }
-        None => Located { range: start..end, object: None },
-    })
-}
-
-/// The places of the parts of a call in a JSON object.
-pub(super) fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
-    let entries = value.as_object()?;
-    let arguments = Value::Object(call.arguments.clone());
-    let holds = |value: &Value| match value {
-        Value::Object(_) => *value == arguments,
-        Value::String(text) => backchat_core::json::read(text).is_ok_and(|value| value == arguments),
-        _ => false,
-    };
-    let keys: Vec<String> = entries.keys().map(str::to_owned).collect();
-    if let Some(value) = entries.get(&call.name)
-        && keys.len() == 1
-        && holds(value)
-    {
-        return Some(ObjectBody { name: None, arguments: vec![call.name.clone()], id: None, keys, in_array: false });
-    }
-    let name = path_to(value, &|value| value.as_str() == Some(&call.name))?;
-    let arguments = path_to(value, &holds)?;
-    // No path leads through a key that differs from call to call.
-    if [&name, &arguments].iter().any(|path| path.contains(&call.id) || path.contains(&call.name)) {
-        return None;
-    }
-    let id = path_to(value, &|value| value.as_str() == Some(&call.id)).or_else(|| made_id(value));
-    Some(ObjectBody { name: Some(name), arguments, id, keys, in_array: false })
-}
-
-/// A key that is named like an id, for templates that make up ids.
-fn made_id(value: &Value) -> Option<Vec<String>> {
-    value.as_object()?.iter().find_map(|(key, value)| {
-        let is_named = key == "id" || key.ends_with("_id") || key.ends_with("Id");
-        (is_named && value.as_str().is_some()).then(|| vec![key.to_owned()])
-    })
-}
-
-/// The path to the first value inside an object that passes a test.
-fn path_to(value: &Value, test: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> {
-    value.as_object()?.iter().find_map(|(key, value)| {
-        if test(value) {
-            return Some(vec![key.to_owned()]);
-        }
-        let mut path = path_to(value, test)?;
-        path.insert(0, key.to_owned());
-        Some(path)
-    })
-}
-
-/// Whether this many calls are in one JSON array.
-fn list_with(trace: &Trace, count: usize) -> bool {
-    let names: Option<Vec<&Slot>> = (0..count).map(|call| trace.slot(SlotKind::Name(call))).collect();
-    let Some([first, ..]) = names.as_deref() else { return false };
-    let last = names.iter().flatten().last().map_or(0, |last| last.range.end);
-    slice(&trace.text, ..first.range.start).match_indices('[').rev().take(4).any(|(at, _)| {
-        json::value_at(&trace.text, at).is_some_and(|(value, end)| {
-            let items = value.as_list().unwrap_or_default();
-            end > last && items.len() == count && items.iter().all(|item| item.as_object().is_some())
-        })
-    })
-}
-
-/// The text before the object of a call, given the text before its first slot in another render.
-fn pre_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
-    gap.get(..gap.len().saturating_sub(margins(one, located).0)).unwrap_or(gap)
-}
-
-/// The same after it.
-fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
-    gap.get(margins(one, located).1..).unwrap_or(gap)
-}
-
-/// Removes the end of the turn from the text after the last call, and returns the marker that ends the turn there if it
-/// is another one. A lone marker closes the calls only if it shares a word with the text that opens them.
-fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str) -> Option<String> {
-    if let Some(rest) = post.strip_suffix(end) {
-        *post = rest.to_owned();
-        return None;
-    }
-    let mark = end.trim();
-    if !mark.is_empty()
-        && let Some(at) = post.rfind(mark)
-    {
-        post.truncate(at);
-        return None;
-    }
-    let shared = segmentation.shared_end(post, end).len();
-    if !end.trim().is_empty() && post.get(post.len() - shared..).is_some_and(|text| !text.trim().is_empty()) {
-        // A mark of the calls may come before the stop that both ends share.
-        let stop = post.split_off(post.len() - shared);
-        return Some(stop.trim().to_owned());
-    }
-    let last = segmentation.last(post).filter(|mark| segmentation.is_distinctive(mark))?.to_owned();
-    let others = post.trim_end().strip_suffix(last.as_str())?;
-    let is_lone = others.trim().is_empty() && post.trim() == last;
-    let is_about = |open: &&str| segmentation.share_a_word(open, &last, mark);
-    if mark.is_empty() || is_lone && segmentation.marks(open).iter().any(is_about) {
-        return None;
-    }
-    *post = others.to_owned();
-    Some(last)
-}
-
-/// The ways to cut the text before, between and after calls.
-fn cut(segmentation: Segmentation, pre: &str, mid: &str, post: &str) -> Vec<Cut> {
-    let open = segmentation.shared_end(mid, pre);
-    let close = segmentation.shared_start(mid, post);
-    let mut cuts: Vec<Cut> = Vec::new();
-    let mut add = |open: &str, close: &str| {
-        let (Some(section), Some(section_close)) = (pre.strip_suffix(open), post.strip_prefix(close)) else { return };
-        let Some(separator) = mid.strip_prefix(close).and_then(|rest| rest.strip_suffix(open)) else { return };
-        push_new(&mut cuts, Cut::of([section, open, close, separator, section_close]));
-    };
-    if open.len() + close.len() <= mid.len() {
-        add(open, close);
-    } else {
-        add(slice(mid, close.len()..), close);
-        add(open, slice(mid, ..mid.len() - open.len()));
-    }
-    // White space at an edge may belong to either side.
-    add(open.trim_start(), close);
-    add(open, close.trim_end());
-    add(open.trim_start(), close.trim_end());
-    add(open, "");
-    add("", close);
-    cuts
-}
-
-/// Turns numbers in which two calls differ by one into counters.
-fn count(pieces: &mut Vec<CallPart>, others: &[CallPart]) {
-    if pieces.len() != others.len() {
-        return;
-    }
-    let mut counted = Vec::new();
-    for (piece, other) in pieces.iter().zip(others) {
-        let (CallPart::Text(a), CallPart::Text(b)) = (piece, other) else {
-            counted.push(piece.clone());
-            continue;
-        };
-        match number_between(a, b) {
-            Some((range, first)) => {
-                push(&mut counted, slice(a, ..range.start));
-                counted.push(CallPart::Counter(first));
-                push(&mut counted, slice(a, range.end..));
-            }
-            None => counted.push(piece.clone()),
-        }
-    }
-    *pieces = counted;
-}
-
-/// Turns the number after a name into a counter if no render shows a second call: `get:0` is the first call.
-fn count_alone(pieces: &mut Vec<CallPart>) {
-    let [CallPart::Name, CallPart::Text(text), ..] = pieces.as_slice() else { return };
-    let Some(rest) = text.strip_prefix(':') else { return };
-    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    if let Ok(first @ 0..=1) = slice(rest, ..digits).parse::<usize>() {
-        let mut counted = vec![CallPart::Text(":".to_owned()), CallPart::Counter(first)];
-        push(&mut counted, slice(rest, digits..));
-        pieces.splice(1..2, counted);
-    }
-}
-
-/// The position at which two texts differ in one number that goes up by one.
-fn number_between(a: &str, b: &str) -> Option<(Range<usize>, usize)> {
-    // Two numbers may begin with the same digits.
-    let start = common_start(a, b).trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let digits = |text: &str| text.get(start..).map_or(0, |rest| rest.chars().take_while(char::is_ascii_digit).count());
-    let (end_a, end_b) = (start + digits(a), start + digits(b));
-    if a.get(end_a..)? != b.get(end_b..)? {
-        return None;
-    }
-    let first: usize = a.get(start..end_a)?.parse().ok()?;
-    let second: usize = b.get(start..end_b)?.parse().ok()?;
-    (second == first + 1).then_some((start..end_a, first))
 }
 
 impl Trace {

@@ -1,8 +1,10 @@
 //! The cuts around calls, the place of a call in a render, and the parts of one that is an object.
 
-use super::super::structure::{Encoding, Values};
+use super::counted::number_between;
 use super::*;
+use crate::wire::structure::{Encoding, Values};
 use crate::wire::structure_of;
+use backchat_core::json::Value;
 
 #[test]
 fn repeated_text_is_cut_at_marks() {
