@@ -419,10 +419,11 @@ mod tests {
         let listed = wire_with(["<calls>[", "", "", ", ", "]</calls>"], in_array());
         let between_marks = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", Arguments::Json));
         let tags = Arguments::Pairs(Box::new(pairs(["<", ">", "</>", ""])));
-        let keyed = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", tags));
+        let keyed = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", tags.clone()));
+        let planned = wire_with(["*plan*", "#", "", "; ", "*end plan*"], named_body("", tags));
         let mut before_text = wire_with(["<calls>[", "", "", ", ", "]"], in_array());
         before_text.content.place = Place::After;
-        let table: [(&str, &WireFormat, &str, &str, &[&str]); 10] = [
+        let table: [(&str, &WireFormat, &str, &str, &[&str]); 11] = [
             (
                 "listed before text",
                 &before_text,
@@ -462,6 +463,14 @@ mod tests {
                 "<f=get><a>x</><b>y</></f>\n<f=put></f><end>",
                 "",
                 &["get{\"a\": \"x\", \"b\": \"y\"}", "put{}"],
+            ),
+            // Nothing but the end of the section, or the next call, follows a name without arguments.
+            (
+                "planned",
+                &planned,
+                "*plan*#put; #get<a>x</>; #now*end plan*<end>",
+                "",
+                &["put{}", "get{\"a\": \"x\"}", "now{}"],
             ),
             ("cut off by the stop", &keyed, "<f=get><a>x</><end>", "", &["get{\"a\": \"x\"}"]),
         ];

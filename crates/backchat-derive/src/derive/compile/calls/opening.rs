@@ -219,15 +219,18 @@ impl Plan<'_> {
         let word = word_before(next);
         let is_bare =
             self.wire.pairs().is_some_and(|pairs| pairs.cut.section.trim().is_empty() && pairs.braces.is_none());
-        let tail = self.calls.body.tail.iter().find_map(CallPart::text);
-        let end = word_before(tail.unwrap_or(&self.cut.close));
         let class = if word == "\\S" { Some("[^\\s") } else { word.strip_suffix(']') };
-        match (class, end.strip_prefix("[^\\s").filter(|_| is_bare && is_last)) {
-            (Some(signs), Some(other)) if signs.starts_with("[^") && !signs.ends_with(other.trim_end_matches(']')) => {
-                format!("{signs}{other}")
-            }
-            _ => word,
-        }
+        let Some(class) = class.filter(|class| is_bare && is_last && class.starts_with("[^")) else { return word };
+        let tail = self.calls.body.tail.iter().find_map(CallPart::text);
+        let ends = match tail.unwrap_or(&self.cut.close) {
+            // If nothing closes a call, the next one does, or the end of the section.
+            "" => [self.cut.separator.as_str(), &self.cut.section_close],
+            close => [close, ""],
+        };
+        let ends = ends.map(word_before);
+        let signs = ends.iter().filter_map(|end| end.strip_prefix("[^\\s")?.strip_suffix(']'));
+        let new = signs.filter(|sign| !class.ends_with(sign)).collect::<String>();
+        format!("{class}{new}]")
     }
 
     /// Whether only the bracket of a tag comes before the name of a later call, and arguments are such tags, too: then a
