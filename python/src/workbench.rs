@@ -127,8 +127,8 @@ pub fn lint<'py>(
 fn linted_text(py: Python<'_>, text: String, asked: LintOptions<'_>) -> PyResult<Vec<Diagnostic>> {
     let found = py.detach(|| {
         Ok(match input::template_or_schema_in(text)? {
-            schemas::Source::Template(opened) => asked.find(&opened),
-            schemas::Source::Schema(opened) => backchat::lint::lint_schema(&opened),
+            schemas::Stored::Template(opened) => asked.find(&opened),
+            schemas::Stored::Schema(opened) => backchat::lint::lint_schema(&opened),
         })
     });
     found.map_err(|error: SourceError| not_loaded(py, &error.diagnostics))
@@ -332,8 +332,8 @@ fn schema_of(given: &Bound<'_, PyAny>) -> PyResult<(OpenedSchema, Option<Place>)
         },
     };
     match found {
-        Ok(schemas::Source::Schema(opened)) => Ok((opened, place)),
-        Ok(schemas::Source::Template(_)) => Err(PyValueError::new_err("this is already a response template")),
+        Ok(schemas::Stored::Schema(opened)) => Ok((opened, place)),
+        Ok(schemas::Stored::Template(_)) => Err(PyValueError::new_err("this is already a response template")),
         Err(error) => {
             let problems = match place {
                 Some(place) => place.tried(error.diagnostics),

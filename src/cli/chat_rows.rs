@@ -106,7 +106,7 @@ pub(super) fn answer(
 }
 
 /// Appends the answer to a row: its `id`, and the result or error of `work`.
-fn answer_row(line: &[u8], out: &mut String, work: impl FnOnce(&Object) -> Result<Object, String>) -> rows::Outcome {
+fn answer_row(line: &[u8], out: &mut String, work: impl FnOnce(&Object) -> Result<Object, String>) -> rows::RowState {
     let mut answer = Object::from_iter([("id".to_owned(), Value::Null)]);
     let done = read(line).and_then(|row| {
         answer.insert("id", row.get("id").cloned().unwrap_or_default());
@@ -116,11 +116,11 @@ fn answer_row(line: &[u8], out: &mut String, work: impl FnOnce(&Object) -> Resul
         Ok(entries) => {
             let failed = entries.contains_key("error");
             answer.extend(entries);
-            if failed { rows::Outcome::Failed } else { rows::Outcome::Answered }
+            if failed { rows::RowState::Failed } else { rows::RowState::Answered }
         }
         Err(message) => {
             answer.insert("error", message.into());
-            rows::Outcome::Failed
+            rows::RowState::Failed
         }
     };
     Value::Object(answer).write_to(out);

@@ -12,7 +12,7 @@ use backchat_core::json::{Object, Value};
 use backchat_derive::derive;
 use backchat_legacy::convert::{self, Conversion, Counterexample, Options, Status};
 use backchat_legacy::schema::Schema;
-use backchat_legacy::schema::source::{OpenedSchema, Source};
+use backchat_legacy::schema::source::{OpenedSchema, Stored};
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{remove_schema_from, write_into};
 use backchat_workbench::answers;
@@ -77,8 +77,8 @@ impl Convert {
         }
         let name = self.source.as_deref().unwrap_or("-");
         let opened = match input::template_or_schema(name)? {
-            Source::Schema(opened) => opened,
-            Source::Template(opened) => {
+            Stored::Schema(opened) => opened,
+            Stored::Template(opened) => {
                 let problem = Diagnostic::error("not-a-schema", "this is already a response template");
                 let problem = problem.at(Place::file(opened.file)).help("there is nothing to convert");
                 return Err(problem.into());

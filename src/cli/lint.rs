@@ -17,7 +17,7 @@ use backchat_chat::source::{self as chat_source, Source};
 use backchat_core::diagnostic::{Diagnostic, Rule, Severity, Sources, counted};
 use backchat_core::json::{self, Value};
 use backchat_derive::targets::Target;
-use backchat_legacy::schema::source::Source as Stored;
+use backchat_legacy::schema::source::Stored;
 use backchat_parser::template::source::{self, Opened, SourceError};
 use backchat_probe::diff::unified;
 use backchat_workbench::answers::{self, LintOptions};

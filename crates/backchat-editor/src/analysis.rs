@@ -7,7 +7,7 @@ use backchat_chat::source::Source;
 use backchat_core::text::slice;
 use backchat_derive::derive::prove;
 
-use crate::chat_facts::{self, ChatFacts, Verdict};
+use crate::chat_facts::{self, ChatFacts, Headline};
 use crate::chat_text::ChatText;
 use crate::doctor_findings;
 use crate::document::{Document, Kind};
@@ -32,7 +32,7 @@ pub struct Analysis {
     pub chat: Option<Arc<ChatFacts>>,
     pub response: Option<Arc<ResponseFacts>>,
     pub cases: Vec<CaseResult>,
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<Headline>,
 }
 
 /// What the text of a document alone says.

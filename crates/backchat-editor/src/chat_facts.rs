@@ -15,7 +15,7 @@ use crate::chat_text::ChatText;
 
 /// A verdict in the words of `derive` and `prove`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Headline {
     pub status: &'static str,
     pub passed: usize,
     pub cases: usize,
@@ -39,7 +39,7 @@ pub struct Printed {
 pub struct ChatFacts {
     /// The source that was rendered.
     pub source: Arc<str>,
-    pub verdict: Verdict,
+    pub verdict: Headline,
     /// The parts of a message that are proved.
     pub parts: Vec<&'static str>,
     /// The readers that accept the draft.
@@ -72,7 +72,7 @@ pub fn find(source: &Source, text: &Arc<str>, options: &Options) -> ChatFacts {
     }
 }
 
-fn verdict(derivation: &Derivation) -> Verdict {
+fn verdict(derivation: &Derivation) -> Headline {
     let first = match derivation.status {
         Status::Proved => None,
         Status::Failed => derivation.diagnostics.first().map(|found| found.message.clone()),
@@ -84,7 +84,7 @@ fn verdict(derivation: &Derivation) -> Verdict {
         }
     };
     let (passed, cases) = (derivation.verdict.passed, derivation.verdict.cases);
-    Verdict { status: derivation.status.name(), passed, cases, first }
+    Headline { status: derivation.status.name(), passed, cases, first }
 }
 
 fn accepting(derivation: &Derivation) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use backchat_core::text::{Lines, slice};
 use backchat_derive::derive::Mark;
 
-use crate::chat_facts::{ChatFacts, Verdict};
+use crate::chat_facts::{ChatFacts, Headline};
 use crate::chat_hover::{marks_of, takers};
 use crate::chat_text::ChatText;
 
@@ -65,8 +65,8 @@ fn short(mark: &Mark) -> Option<String> {
 }
 
 /// The verdict in one line, as lenses and the status bar show it.
-pub fn verdict_line(verdict: &Verdict) -> String {
-    let Verdict { status, passed, cases, first } = verdict;
+pub fn verdict_line(verdict: &Headline) -> String {
+    let Headline { status, passed, cases, first } = verdict;
     let first = first.as_deref().map(|first| {
         let line: String = first.lines().next().unwrap_or_default().chars().take(80).collect();
         format!(" · first: {line}")

@@ -9,7 +9,7 @@ use backchat_derive::derive::{Mark, Proven, Status};
 use backchat_parser::template::source::{self, Opened};
 use backchat_workbench::answers::LintOptions;
 
-use crate::chat_facts::{ChatFacts, Printed, Verdict};
+use crate::chat_facts::{ChatFacts, Headline, Printed};
 use crate::chat_text::ChatText;
 use crate::document::Document;
 use crate::finding::{Finding, Level, Related};
@@ -21,7 +21,7 @@ pub const KEY: &str = "response_template";
 /// What proving a response template shows.
 #[derive(Clone, Debug)]
 pub struct ResponseFacts {
-    pub verdict: Verdict,
+    pub verdict: Headline,
     /// What the places of the chat template print, to this template.
     pub printed: Vec<Printed>,
 }
@@ -76,7 +76,7 @@ pub fn lint(document: &Document, settings: &Settings) -> Vec<Finding> {
 }
 
 /// The verdict of a proof.
-pub fn verdict(proven: &Proven) -> Verdict {
+pub fn verdict(proven: &Proven) -> Headline {
     let first = match proven.status {
         Status::Proved => None,
         _ => {
@@ -84,7 +84,7 @@ pub fn verdict(proven: &Proven) -> Verdict {
             failed.or_else(|| proven.diagnostics.first().map(|found| found.message.clone()))
         }
     };
-    Verdict { status: proven.status.name(), passed: proven.verdict.passed, cases: proven.verdict.cases, first }
+    Headline { status: proven.status.name(), passed: proven.verdict.passed, cases: proven.verdict.cases, first }
 }
 
 /// The failures of a proof at what is wrong, each cause once.

@@ -239,7 +239,7 @@ pub mod schema {
     pub mod source {
         //! Response schemas, and templates, from files and model folders.
 
-        pub use backchat_legacy::schema::source::{OpenedSchema, Source, open};
+        pub use backchat_legacy::schema::source::{OpenedSchema, Stored, open};
     }
 }
 

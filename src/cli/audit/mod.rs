@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use self::fixtures::{Fixtures, recording_of, template_of};
-use self::reader::{Reading, Worker};
+use self::reader::{RowReading, Worker};
 use super::chat_options::{Budget, OutputFormat};
 use super::parse::{Doubts, ParseOptions, TextKey, load, own_row};
 use super::report::Page;
@@ -156,7 +156,7 @@ impl Audit {
     ) -> Result<Tally, Failure> {
         let doubts = Doubts::default();
         let all = Mutex::new(Tally::default());
-        let reading = Reading { options, repaired, doubts: &doubts, by: &self.by, rows: self.rows.as_deref() };
+        let reading = RowReading { options, repaired, doubts: &doubts, by: &self.by, rows: self.rows.as_deref() };
         rows::answer(&self.logs, global, || {
             let mut worker = Worker::new(reading, &all);
             move |line: rows::Line<'_>, out: &mut String| worker.take(&line, out)

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use crate::cli::parse::{Answerer, Doubts, ParseOptions};
-use crate::cli::rows::{Line, Outcome};
+use crate::cli::rows::{Line, RowState};
 use backchat_core::json::Value;
 use backchat_workbench::audit::{Output, Tally, is_gone};
 
 /// How the rows of a log are read.
 #[derive(Clone, Copy)]
-pub struct Reading<'a> {
+pub struct RowReading<'a> {
     pub options: &'a ParseOptions,
     /// The same with the repaired template, if it needs a repair.
     pub repaired: Option<&'a ParseOptions>,
@@ -23,7 +23,7 @@ pub struct Reading<'a> {
 
 /// What one thread has counted.
 pub struct Worker<'a> {
-    reading: Reading<'a>,
+    reading: RowReading<'a>,
     answerer: Answerer<'a>,
     repaired: Option<Answerer<'a>>,
     tally: Tally,
@@ -31,20 +31,20 @@ pub struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(reading: Reading<'a>, all: &'a Mutex<Tally>) -> Self {
+    pub fn new(reading: RowReading<'a>, all: &'a Mutex<Tally>) -> Self {
         let answerer = Answerer::new(reading.options, reading.doubts);
         let repaired = reading.repaired.map(|options| Answerer::new(options, reading.doubts));
         Self { reading, answerer, repaired, tally: Tally::default(), all }
     }
 
     /// Counts a row, and prints it if its cause was asked for.
-    pub fn take(&mut self, line: &Line<'_>, out: &mut String) -> Outcome {
+    pub fn take(&mut self, line: &Line<'_>, out: &mut String) -> RowState {
         let borrowed = || Line { number: line.number, bytes: Cow::Borrowed(&line.bytes) };
         let read = match self.answerer.read(borrowed()) {
             Ok(read) => read,
             Err(error) => {
                 self.tally.fail(line.number, &error.message);
-                return Outcome::Failed;
+                return RowState::Failed;
             }
         };
         let problems = read.finished.problems.as_slice();
@@ -70,7 +70,7 @@ impl<'a> Worker<'a> {
             out.push_str(&String::from_utf8_lossy(&line.bytes));
             out.push('\n');
         }
-        Outcome::Answered
+        RowState::Answered
     }
 }
 

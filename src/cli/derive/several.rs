@@ -173,8 +173,8 @@ pub(super) fn lines(command: &Derive, file: &str, global: &Global) -> Result<Exi
             out.push_str(&with_id(id, &derivation));
             out.push('\n');
             match derivation.status {
-                Status::Failed => rows::Outcome::Failed,
-                _ => rows::Outcome::Answered,
+                Status::Failed => rows::RowState::Failed,
+                _ => rows::RowState::Answered,
             }
         }
     })?;

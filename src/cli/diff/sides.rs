@@ -7,7 +7,7 @@ use crate::cli::{Failure, input};
 use backchat_chat::source::{self, Source};
 use backchat_core::diagnostic::{Diagnostic, Place as At, escape};
 use backchat_diff::{Chat, Model};
-use backchat_legacy::schema::source::Source as Stored;
+use backchat_legacy::schema::source::Stored;
 use backchat_parser::template::Template;
 use backchat_workbench::answers;
 

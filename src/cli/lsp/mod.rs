@@ -19,7 +19,7 @@ use super::{Failure, Global};
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_editor::analysis::Analysis;
 use server::Server;
-use server::commands::Outcome;
+use server::commands::Finished;
 
 /// Serve an editor: the language server for chat templates, response templates and fixtures
 #[derive(Clone, Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub enum Event {
     Working(String, i32),
     Proved(String, i32, Box<Analysis>),
     /// A request that took a thread of its own is answered.
-    Computed(Box<Outcome>),
+    Computed(Box<Finished>),
 }
 
 impl Lsp {

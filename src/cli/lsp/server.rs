@@ -26,7 +26,7 @@ use backchat_editor::analysis::{Analysis, at_once};
 use backchat_editor::chat_hints::verdict_line;
 use backchat_editor::chat_text::ChatText;
 use backchat_editor::{Document, Finding, Kind, ProofMode, Settings};
-use commands::Outcome;
+use commands::Finished;
 
 const NOT_INITIALIZED: i32 = -32002;
 const INVALID_REQUEST: i32 = -32600;
@@ -519,7 +519,7 @@ impl Server {
         }
     }
 
-    fn computed(&mut self, outcome: Outcome) {
+    fn computed(&mut self, outcome: Finished) {
         if self.computing.remove(&outcome.id).is_some() {
             commands::finish(self, outcome);
         }

@@ -14,7 +14,7 @@ use super::row::{Row, RowOptions};
 use super::row_error::RowError;
 use crate::cli::cache::Tokenizers;
 use crate::cli::input;
-use crate::cli::rows::{Line, Outcome};
+use crate::cli::rows::{Line, RowState};
 use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::{Object, Value};
 use backchat_legacy::schema::source::TemplateOrSchema;
@@ -212,7 +212,7 @@ impl<'a> Answerer<'a> {
     }
 
     /// Appends the answer to a row, one line of JSON.
-    pub fn answer(&mut self, line: Line<'_>, out: &mut String) -> Outcome {
+    pub fn answer(&mut self, line: Line<'_>, out: &mut String) -> RowState {
         let (id, mut row) = Row::read(line, self.options.row_options, self.options.text_key.as_ref());
         // The entries of the row have room for what the answer adds.
         let mut answer = row.as_mut().map(|row| std::mem::take(&mut row.others)).unwrap_or_default();
@@ -223,7 +223,7 @@ impl<'a> Answerer<'a> {
         if let Ok(RowResult::Finished(finished, ..)) = &done {
             self.doubts.count(finished);
         }
-        let outcome = if done.is_ok() { Outcome::Answered } else { Outcome::Failed };
+        let outcome = if done.is_ok() { RowState::Answered } else { RowState::Failed };
         match done {
             Ok(RowResult::Finished(finished, text, _)) => {
                 complete(&mut answer, Ok(finished), text.as_deref(), recording);

@@ -30,7 +30,7 @@ use super::rows::Tally;
 use super::{Failure, Global, input, note, rows, token_ids};
 use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_core::json::Value;
-use backchat_legacy::schema::source::{Source, TemplateOrSchema};
+use backchat_legacy::schema::source::{Stored, TemplateOrSchema};
 use backchat_parser::content::Mode;
 use backchat_parser::parser::{Chunks, ClosersInStrings, Finished, Parser, Policies, Policy, Reasoning, TokenTemplate};
 use backchat_parser::template::Template;
@@ -389,8 +389,8 @@ fn many(path: &str, options: &ParseOptions, strict: bool, global: &Global) -> Re
 pub fn load(path: &str, global: &Global) -> Result<TemplateOrSchema, Failure> {
     let mut source = input::template_or_schema(path)?;
     let (diagnostics, sources) = match &mut source {
-        Source::Template(opened) => (std::mem::take(&mut opened.loaded.warnings), &opened.sources),
-        Source::Schema(opened) => (std::mem::take(&mut opened.loaded.warnings), &opened.sources),
+        Stored::Template(opened) => (std::mem::take(&mut opened.loaded.warnings), &opened.sources),
+        Stored::Schema(opened) => (std::mem::take(&mut opened.loaded.warnings), &opened.sources),
     };
     if !diagnostics.is_empty() && !global.is_quiet() {
         Failure::Diagnostics { diagnostics, sources: sources.clone() }.report(global);

@@ -30,7 +30,7 @@ pub struct Line<'b> {
 
 /// The state of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RowState {
     /// It has its answer.
     Answered,
     /// Its answer is an error.
@@ -65,7 +65,7 @@ enum Fault {
 /// `worker` makes one answerer for each thread; an answerer appends the answer's line, with its end, to the text.
 pub fn answer<A>(input: &str, global: &Global, worker: impl Fn() -> A + Sync) -> Result<Tally, Failure>
 where
-    A: FnMut(Line<'_>, &mut String) -> Outcome,
+    A: FnMut(Line<'_>, &mut String) -> RowState,
 {
     let (reader, length): (Box<dyn Read + Send>, Option<u64>) = match input {
         "-" => (Box::new(io::stdin()), None),
@@ -104,7 +104,7 @@ fn next_lines(lines: usize, taken: Duration) -> usize {
 /// Answers blocks until there are no more or the output is closed.
 fn work<A>(blocks: &Mutex<Blocks>, turns: &Turns<io::Stdout>, mut answerer: A)
 where
-    A: FnMut(Line<'_>, &mut String) -> Outcome,
+    A: FnMut(Line<'_>, &mut String) -> RowState,
 {
     let _stops = turns.stop_on_panic();
     let mut spare = Vec::new();
@@ -122,7 +122,7 @@ where
         spare = block.for_each_line(|line| {
             if !line.bytes.trim_ascii().is_empty() {
                 tally.rows += 1;
-                tally.failed += u64::from(answerer(line, &mut text) == Outcome::Failed);
+                tally.failed += u64::from(answerer(line, &mut text) == RowState::Failed);
             }
         });
         lines = next_lines(lines, begun.elapsed());

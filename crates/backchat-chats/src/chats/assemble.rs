@@ -4,13 +4,13 @@ use super::chat::{Chat, Offset};
 use super::frames::{Frames, Step};
 use super::script::{Kind, PARAMETERS};
 use super::text::CodePoints;
-use super::walk::Reading;
+use super::walk::TextReading;
 use backchat_core::json::{self, Object, Value, entries_mut};
 use backchat_probe::probe::RequestShape;
 use backchat_probe::probe::schema::function;
 
 /// The messages of a reading.
-pub(crate) fn assemble(frames: &Frames, reading: &Reading, text: &str) -> Chat {
+pub(crate) fn assemble(frames: &Frames, reading: &TextReading, text: &str) -> Chat {
     let mut builder = Builder {
         frames,
         points: CodePoints::new(text),

@@ -38,7 +38,7 @@ pub(crate) struct ReadingStep {
 
 /// A path through the text.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct TextReading {
     pub steps: Vec<ReadingStep>,
     /// The state that the text ends in: `End`, `Prompt`, or a text that is cut off.
     pub closed: bool,
@@ -242,7 +242,7 @@ impl<'w> Walk<'w> {
     }
 
     /// The likeliest readings: the best one, and those that deviate from it at one position.
-    pub fn readings(&self, most: usize) -> Vec<Reading> {
+    pub fn readings(&self, most: usize) -> Vec<TextReading> {
         let mut begins = self.begins.clone();
         self.rank(&mut begins);
         let mut found: Vec<Vec<usize>> = begins.iter().take(4).map(|begin| self.follow(vec![*begin])).collect();
@@ -274,8 +274,8 @@ impl<'w> Walk<'w> {
         path
     }
 
-    fn reading(&self, path: &[usize]) -> Reading {
-        let mut reading = Reading::default();
+    fn reading(&self, path: &[usize]) -> TextReading {
+        let mut reading = TextReading::default();
         for (at, index) in path.iter().enumerate() {
             let Some(item) = self.items.get(*index) else { continue };
             let next = path.get(at + 1).and_then(|next| self.items.get(*next)).map(|next| next.start);

@@ -54,7 +54,7 @@ pub(super) struct Gain {
 }
 
 /// What a candidate gains, and what became of the tests.
-pub(super) struct Verdict {
+pub(super) struct Tried {
     pub gain: Gain,
     pub standing: Standing,
 }
@@ -193,7 +193,7 @@ impl Trial {
         problem: Problem,
         repaired: &[Problem],
         now: &Standing,
-    ) -> Option<Verdict> {
+    ) -> Option<Tried> {
         let mut gain = Gain::default();
         let chains = self.chains_with(template, problem, now)?;
         let gained = chains.iter().zip(&now.chains).filter(|(holds, held)| **holds && !**held).count();
@@ -223,7 +223,7 @@ impl Trial {
         for (at, outcome) in changed {
             *standing.outcomes.get_mut(at)? = outcome;
         }
-        Some(Verdict { gain, standing })
+        Some(Tried { gain, standing })
     }
 
     /// The chains that hold with a candidate; `None` if one broke, or if none of those that were broken holds now.

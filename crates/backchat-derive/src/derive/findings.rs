@@ -2,7 +2,7 @@
 
 use super::compile::Choices;
 use super::evidence::Evidence;
-use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, WireFormat};
+use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, FoundBy, History, Values, WireFormat};
 use backchat_chat::ChatTemplate;
 use backchat_core::distinct;
 use backchat_core::json::{Object, Value, texts};
@@ -81,14 +81,14 @@ impl History {
     }
 }
 
-impl Source {
+impl FoundBy {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Source::Rendered => "rendered",
-            Source::OpenedByPrompt => "opened by the prompt",
-            Source::Removed => "removed from content",
-            Source::Guessed => "opened by the prompt, its close guessed",
-            Source::Asked => "asked for by the prompt",
+            FoundBy::Rendered => "rendered",
+            FoundBy::OpenedByPrompt => "opened by the prompt",
+            FoundBy::Removed => "removed from content",
+            FoundBy::Guessed => "opened by the prompt, its close guessed",
+            FoundBy::Asked => "asked for by the prompt",
         }
     }
 }

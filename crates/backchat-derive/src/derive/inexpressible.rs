@@ -1,6 +1,6 @@
 //! Limits of a wire format that need no proof: values that it cannot carry, and guesses about it.
 
-use crate::wire::structure::{Arguments, Encoding, Source, WireFormat};
+use crate::wire::structure::{Arguments, Encoding, FoundBy, WireFormat};
 use backchat_core::diagnostic::{Diagnostic, Severity};
 
 /// Reports the values that no parser can recover from this wire, and the guesses that no render confirms.
@@ -13,19 +13,19 @@ pub(super) fn find(wire: &WireFormat) -> Vec<Diagnostic> {
         let (open, close) = (reasoning.open.trim(), reasoning.close.trim());
         let check = "check a recorded output, or pass several with --samples";
         match reasoning.source {
-            Source::Guessed => {
+            FoundBy::Guessed => {
                 let message = format!(
                     "the prompt opens reasoning with `{open}`, and no render shows how it ends; the draft closes it with `{close}`"
                 );
                 limit("derive-reasoning-guessed", &message, check);
             }
-            Source::Asked => {
+            FoundBy::Asked => {
                 let message = format!(
                     "under a setting the prompt asks for reasoning between `{open}` and `{close}`, and no render shows it"
                 );
                 limit("derive-reasoning-asked", &message, check);
             }
-            Source::Rendered | Source::OpenedByPrompt | Source::Removed => {}
+            FoundBy::Rendered | FoundBy::OpenedByPrompt | FoundBy::Removed => {}
         }
     }
     let Some(calls) = &wire.calls else { return limits };
@@ -89,9 +89,9 @@ mod tests {
     fn a_guess_about_reasoning_names_its_marks() {
         assert_eq!(ids(&wire()), [""; 0]);
         for (source, limits) in [
-            (Source::Rendered, &[][..]),
-            (Source::Guessed, &["derive-reasoning-guessed"]),
-            (Source::Asked, &["derive-reasoning-asked"]),
+            (FoundBy::Rendered, &[][..]),
+            (FoundBy::Guessed, &["derive-reasoning-guessed"]),
+            (FoundBy::Asked, &["derive-reasoning-asked"]),
         ] {
             let mut thought = reasoning("<think>\n", "</think>");
             thought.source = source;

@@ -7,9 +7,9 @@ use super::needed::Missing;
 use super::proof::{Proof, Tried};
 use super::readers::{self, ReaderVerdict};
 use super::{Attempt, Explained, Options, Target, Verdict, evidence, inexpressible};
-use crate::wire::structure::{Source, WireFormat};
+use crate::wire::structure::{FoundBy, WireFormat};
 use backchat_chat::ended;
-use backchat_chat::source::Source as ChatSource;
+use backchat_chat::source::Source;
 use backchat_core::diagnostic::{Diagnostic, Severity, shortened};
 use backchat_core::distinct;
 use backchat_core::json::Value;
@@ -103,7 +103,7 @@ impl Derivation {
     }
 
     /// Reports the special tokens that came from files next to the chat template.
-    pub fn with_tokens_of(mut self, source: &ChatSource) -> Self {
+    pub fn with_tokens_of(mut self, source: &Source) -> Self {
         let found = source.tokens_beside().iter().map(|(name, file)| {
             let token = source.special_tokens.get(name).map_or_else(String::new, Value::to_string);
             format!("`{name}` = {token} from {file}")
@@ -346,7 +346,7 @@ impl Coverage {
     fn measure(draft: &Value, wire: &WireFormat, proof: &Proof<'_>, verdict: &Verdict) -> Self {
         let reads_calls = draft.get("fields").is_some_and(|fields| fields.get("tool_calls").is_some());
         // If no render shows reasoning, another note says so.
-        let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
+        let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == FoundBy::Rendered);
         let saw = |what| !verdict.scope.not_shown.contains(&what);
         Self {
             shows_calls: proof.shows_calls(),

@@ -1,7 +1,7 @@
 //! Reasoning without a message key: templates that remove it from content, and prompts that open it or ask for it.
 
 use super::marks::{self, Segmentation};
-use super::structure::{Prompt, Reasoning, Source};
+use super::structure::{FoundBy, Prompt, Reasoning};
 use super::template_usage::TemplateUsage;
 use backchat_probe::probe::needle::{AFTER, BEFORE};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, mentions_reasoning, needle};
@@ -19,7 +19,7 @@ pub(crate) fn find(
         .or_else(|| asked(prober, segmentation, &usage.settings))
 }
 
-fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reasoning {
+fn reasoning(open: &str, close: &str, setting: &Setting, source: FoundBy) -> Reasoning {
     Reasoning {
         open: open.to_owned(),
         close: close.to_owned(),
@@ -45,7 +45,7 @@ fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
         segmentation.marks(rest).into_iter().find(|mark| segmentation.is_distinctive(mark) && is_about(mark))
     });
     let close = closed.map(str::to_owned).or_else(|| marks::counterpart(open))?;
-    Some(reasoning(open, &close, &Setting::new(), Source::Guessed))
+    Some(reasoning(open, &close, &Setting::new(), FoundBy::Guessed))
 }
 
 /// Tries every literal of the template: one that makes the content before it vanish or move closes reasoning.
@@ -84,7 +84,7 @@ fn removed(prober: &Prober, segmentation: Segmentation, literals: &[String], pro
             literals.iter().copied().find(|open| marks::counterpart(open.trim()).as_deref() == Some(close))
         });
         let open = open.map(|open| open.trim().to_owned()).or_else(|| opening(close))?;
-        Some(reasoning(&open, close, &Setting::new(), Source::Removed))
+        Some(reasoning(&open, close, &Setting::new(), FoundBy::Removed))
     })
 }
 
@@ -108,7 +108,7 @@ fn asked(prober: &Prober, segmentation: Segmentation, settings: &[Setting]) -> O
         let mut pairs = found.array_windows().filter(is_pair);
         let [open, close] = pairs.next()?;
         let named = setting.keys().any(mentions_reasoning) || mentions_reasoning(open);
-        let mut found = named.then(|| reasoning(open, close, setting, Source::Asked))?;
+        let mut found = named.then(|| reasoning(open, close, setting, FoundBy::Asked))?;
         found.answer_marks = pairs.flatten().map(|mark| (*mark).to_owned()).collect();
         found.answer_marks.dedup();
         Some(found)
@@ -157,7 +157,7 @@ mod tests {
                 let prompts = [prompt("<|assistant|>", prefill)];
                 let removed = removed(prober, Segmentation::Words, &literals, &prompts);
                 assert_eq!(marks(removed.as_ref()), found, "{answer} {prefill:?}");
-                assert!(removed.is_none_or(|reasoning| reasoning.source == Source::Removed));
+                assert!(removed.is_none_or(|reasoning| reasoning.source == FoundBy::Removed));
             });
         }
     }
@@ -187,7 +187,7 @@ mod tests {
         ] {
             let opened = opened(Segmentation::Words, &[prompt("<|assistant|>", prefill)]);
             assert_eq!(marks(opened.as_ref()), found, "{prefill:?}");
-            assert!(opened.is_none_or(|reasoning| reasoning.source == Source::Guessed));
+            assert!(opened.is_none_or(|reasoning| reasoning.source == FoundBy::Guessed));
         }
     }
 
@@ -201,7 +201,7 @@ mod tests {
         with_prober(&think, |prober| {
             let asked = asked(prober, Segmentation::Words, &[Setting::new(), setting("mode")]).unwrap();
             assert_eq!(marks(Some(&asked)), Some(("<think>", "</think>")));
-            assert_eq!((asked.source, &asked.setting), (Source::Asked, &setting("mode")));
+            assert_eq!((asked.source, &asked.setting), (FoundBy::Asked, &setting("mode")));
             assert_eq!(asked.answer_marks, ["<answer>", "</answer>"]);
         });
         // Neither the setting nor the mark names reasoning.

@@ -88,7 +88,7 @@ pub struct Reasoning {
     /// The message keys or blocks the template reads it from.
     pub reasoning_inputs: Vec<ReasoningInput>,
     pub setting: Setting,
-    pub source: Source,
+    pub source: FoundBy,
     /// Marks that surround the answer if there is reasoning, and are absent otherwise.
     pub answer_marks: Vec<String>,
     /// The text that joins its regions, if it is written as several.
@@ -127,7 +127,7 @@ pub struct MessageObject {
 
 /// How reasoning was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
+pub enum FoundBy {
     /// Renders show it between its marks.
     #[default]
     Rendered,
@@ -434,7 +434,7 @@ mod tests {
             empty: None,
             reasoning_inputs: vec![ReasoningInput::Key("reasoning".to_owned()), block],
             setting: Setting::new(),
-            source: Source::Rendered,
+            source: FoundBy::Rendered,
             answer_marks: Vec::new(),
             join: None,
             is_late: false,

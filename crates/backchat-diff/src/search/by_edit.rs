@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::candidates::{Made, Source};
+use super::candidates::{Made, ParsedSource};
 use super::edits::{Step, objects, texts, types, with_key, with_value};
 use crate::kinds::{Conversation, Dim, Kind};
 use backchat_chat::NodeKind;
@@ -46,7 +46,7 @@ fn is_of_kinds(key: &str) -> bool {
 
 impl Edit {
     /// What the edited parts of some sources mention.
-    pub(super) fn new(sources: &[Source; 2], edited: &[Vec<Range<usize>>; 2]) -> Self {
+    pub(super) fn new(sources: &[ParsedSource; 2], edited: &[Vec<Range<usize>>; 2]) -> Self {
         let mut edit = Self::default();
         for (source, edited) in sources.iter().zip(edited) {
             let meets = |span: &Range<usize>| edited.iter().any(|edit| edit.start < span.end && span.start < edit.end);

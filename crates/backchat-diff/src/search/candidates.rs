@@ -24,12 +24,12 @@ pub(super) struct Made<'b> {
 }
 
 /// The source of a template, and its nodes.
-pub(super) struct Source {
+pub(super) struct ParsedSource {
     text: String,
     nodes: Vec<Node>,
 }
 
-impl Source {
+impl ParsedSource {
     pub(super) fn new(text: &str) -> Self {
         Self { text: text.to_owned(), nodes: nodes(text) }
     }
@@ -75,7 +75,7 @@ impl Source {
 /// The conversations that may reach a goal.
 pub(super) fn candidates(
     goal: &Goal,
-    source: &Source,
+    source: &ParsedSource,
     base: &Conversation,
     clock: &str,
     most: usize,
@@ -111,7 +111,7 @@ struct Mentioned {
 }
 
 impl Mentioned {
-    fn of(condition: &str, source: &Source) -> Self {
+    fn of(condition: &str, source: &ParsedSource) -> Self {
         let mut found = Self::default();
         found.read(condition);
         // A name that the template sets stands for what it is set to.
@@ -303,7 +303,7 @@ impl<'b> Made<'b> {
     }
 
     /// Sets variables that the condition mentions.
-    fn by_variables(&mut self, goal: &Goal, mentioned: &Mentioned, source: &Source) {
+    fn by_variables(&mut self, goal: &Goal, mentioned: &Mentioned, source: &ParsedSource) {
         const GIVEN: [&str; 6] = ["messages", "tools", "documents", "add_generation_prompt", "loop", "message"];
         let is_given = |name: &str| GIVEN.contains(&name) || backchat_chat::function_names().any(|known| known == name);
         for name in mentioned.names.iter().filter(|name| !is_given(name)) {

@@ -16,7 +16,7 @@ use crate::pieces::tokens;
 use crate::side::{Outcome, Ready};
 use backchat_core::json::Value;
 use backchat_probe::diff::{DiffTag, operations};
-use candidates::Source;
+use candidates::ParsedSource;
 use taken::{Goal, Taken};
 
 pub use taken::{Coverage, Untaken};
@@ -58,7 +58,7 @@ pub(crate) struct Search {
     conversations: Vec<Conversation>,
     tried: HashSet<String>,
     found: Vec<Found>,
-    sources: [Source; 2],
+    sources: [ParsedSource; 2],
 }
 
 impl Search {
@@ -70,7 +70,7 @@ impl Search {
             conversations: Vec::new(),
             tried: HashSet::new(),
             found: Vec::new(),
-            sources: sources.map(Source::new),
+            sources: sources.map(ParsedSource::new),
         }
     }
 

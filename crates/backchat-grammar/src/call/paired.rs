@@ -5,7 +5,7 @@ use super::paired_value::PairedValues;
 use crate::automaton::Automaton;
 use crate::notes::Effect;
 use crate::rules::Node;
-use crate::schema::{Cause, Member, Problem, Schema, SchemaReader, Shape, bare_keys};
+use crate::schema::{Cause, Constraints, Member, Problem, Schema, SchemaReader, bare_keys};
 use backchat_derive::wire::structure::{KEY_AGAIN, Pairs};
 
 /// Writes arguments key by key.
@@ -17,7 +17,7 @@ pub(super) struct PairedArguments<'r> {
 
 impl<'r> PairedArguments<'r> {
     /// The arguments of an object.
-    pub fn arguments(&self, reader: &mut SchemaReader<'r>, shape: &Shape) -> Result<Node, Problem> {
+    pub fn arguments(&self, reader: &mut SchemaReader<'r>, shape: &Constraints) -> Result<Node, Problem> {
         let properties = shape.named_members(self.values.written.sorted);
         let cut = &self.pairs.cut;
         let tool = reader.tool.clone();

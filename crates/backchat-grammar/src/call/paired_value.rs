@@ -5,7 +5,7 @@ use crate::automaton::Automaton;
 use crate::markers::FreeTexts;
 use crate::notes::Effect;
 use crate::rules::{Node, Strings};
-use crate::schema::{Problem, Schema, SchemaReader, Shape, types};
+use crate::schema::{Constraints, Problem, Schema, SchemaReader, types};
 use crate::value::Style;
 use backchat_core::json::{self, Value};
 use backchat_derive::wire::structure::{Encoding, Pairs};
@@ -88,7 +88,7 @@ impl<'r> PairedValues<'r> {
         name: &str,
     ) -> Result<Node, Problem> {
         let shapes = reader.shapes(schema)?;
-        let text = shapes.iter().any(Shape::takes_any_text);
+        let text = shapes.iter().any(Constraints::takes_any_text);
         let mut nodes: Vec<Node> = Vec::new();
         for shape in &shapes {
             for kind in &VALUE_TYPES {
@@ -105,7 +105,7 @@ impl<'r> PairedValues<'r> {
                 if shape.types & bits == 0 {
                     continue;
                 }
-                let own = Shape { types: shape.types & bits, ..shape.clone() };
+                let own = Constraints { types: shape.types & bits, ..shape.clone() };
                 if kind.name == "string" {
                     nodes.push(self.string(reader, &own, spelling, name)?);
                     continue;
@@ -148,7 +148,7 @@ impl<'r> PairedValues<'r> {
     fn other(
         &self,
         reader: &mut SchemaReader<'r>,
-        shape: &Shape,
+        shape: &Constraints,
         spelling: &Spelling,
         read: ReadBack,
         name: &str,
@@ -176,7 +176,7 @@ impl<'r> PairedValues<'r> {
     fn string(
         &self,
         reader: &mut SchemaReader<'r>,
-        shape: &Shape,
+        shape: &Constraints,
         spelling: &Spelling,
         name: &str,
     ) -> Result<Node, Problem> {
@@ -235,7 +235,7 @@ impl<'r> PairedValues<'r> {
     }
 
     /// A text without quotes.
-    fn bare(&self, reader: &mut SchemaReader<'r>, shape: &Shape, name: &str) -> Result<Node, Problem> {
+    fn bare(&self, reader: &mut SchemaReader<'r>, shape: &Constraints, name: &str) -> Result<Node, Problem> {
         let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
         if let Some(values) = &shape.values {
             let mut nodes = Vec::new();

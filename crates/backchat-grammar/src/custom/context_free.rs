@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::lark_syntax::{Expr, Source};
+use super::lark_syntax::{Expr, LarkGrammar};
 use super::{Spell, Unsupported};
 use crate::automaton::{Automaton, Edge, LAST};
 use crate::rules::{Node, Rules};
@@ -36,8 +36,8 @@ type Result<T> = std::result::Result<T, Unsupported>;
 type Way = (Option<usize>, Vec<Expr>);
 
 impl ContextFree {
-    pub(super) fn new(source: Source) -> Result<Self> {
-        let Source { rules, terminals, start, ignored } = source;
+    pub(super) fn new(source: LarkGrammar) -> Result<Self> {
+        let LarkGrammar { rules, terminals, start, ignored } = source;
         let made = |terminal: Regular| -> Result<(Regular, Automaton)> {
             let automaton = Automaton::from_pattern(&terminal).ok_or("has a terminal with too many states")?;
             Ok((terminal, automaton))

@@ -19,7 +19,7 @@ pub(super) enum Expr {
 
 /// A grammar: its rules, which begin with `start`, and what may come between two terminals.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct LarkGrammar {
     pub rules: Vec<(String, Expr)>,
     pub terminals: Vec<Regular>,
     pub start: usize,
@@ -67,7 +67,7 @@ enum Raw {
 }
 
 /// Reads a grammar.
-pub(super) fn read(text: &str) -> Result<Source> {
+pub(super) fn read(text: &str) -> Result<LarkGrammar> {
     let mut reader = LarkReader { tokens: tokens(text)?, at: 0, depth: 0 };
     let mut definitions: Vec<(String, Raw)> = Vec::new();
     let mut ignored = Vec::new();
@@ -95,7 +95,7 @@ pub(super) fn read(text: &str) -> Result<Source> {
 }
 
 /// Resolves names to rules and to the texts of terminals.
-fn resolved(definitions: &[(String, Raw)], ignored: &[Raw]) -> Result<Source> {
+fn resolved(definitions: &[(String, Raw)], ignored: &[Raw]) -> Result<LarkGrammar> {
     let is_terminal = |name: &str| name.trim_start_matches('_').starts_with(|c: char| c.is_ascii_uppercase());
     let mut resolver = Resolver::default();
     for (name, body) in definitions {
@@ -114,7 +114,7 @@ fn resolved(definitions: &[(String, Raw)], ignored: &[Raw]) -> Result<Source> {
         rules.push((name.clone(), resolver.rule(body)?));
     }
     let ignored = ignored.iter().map(|body| resolver.terminal(body)).collect::<Result<_>>()?;
-    Ok(Source { rules, terminals: resolver.numbered, start, ignored })
+    Ok(LarkGrammar { rules, terminals: resolver.numbered, start, ignored })
 }
 
 #[derive(Default)]

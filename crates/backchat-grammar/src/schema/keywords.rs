@@ -4,7 +4,7 @@ use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 
 use super::listed::Listed;
-use super::shape::{Schema, Shape, escaped, types};
+use super::shape::{Constraints, Schema, escaped, types};
 use super::{Problem, SchemaReader};
 use crate::automaton::number::Decimal;
 use crate::notes::Effect;
@@ -49,7 +49,7 @@ fn members(value: &Value, keyword: &str, path: &str) -> impl Iterator<Item = (St
 }
 
 /// Adds a member, which must satisfy every schema that names it.
-fn keep_property(shape: &mut Shape, (name, own): (String, Schema)) {
+fn keep_property(shape: &mut Constraints, (name, own): (String, Schema)) {
     match shape.properties.iter_mut().find(|(known, _)| *known == name) {
         Some((_, known)) => *known = known.clone().and(&own),
         None => shape.properties.push((name, own)),
@@ -57,7 +57,7 @@ fn keep_property(shape: &mut Shape, (name, own): (String, Schema)) {
 }
 
 /// Adds the names of `required`.
-fn require(shape: &mut Shape, names: &Value) {
+fn require(shape: &mut Constraints, names: &Value) {
     for name in names.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str) {
         push_new(&mut shape.required, name.to_owned());
     }
@@ -65,7 +65,7 @@ fn require(shape: &mut Shape, names: &Value) {
 
 impl SchemaReader<'_> {
     /// Applies a schema to a shape.
-    pub(super) fn apply(&mut self, shape: &mut Shape, value: &Value, path: &str) -> Result<(), Problem> {
+    pub(super) fn apply(&mut self, shape: &mut Constraints, value: &Value, path: &str) -> Result<(), Problem> {
         let entries = match value {
             Value::Bool(true) => return Ok(()),
             Value::Bool(false) => {
@@ -124,7 +124,7 @@ impl SchemaReader<'_> {
     }
 
     /// `oneOf`: exactly one branch must match, which a grammar cannot say.
-    fn one_of(&mut self, shape: &mut Shape, branches: Vec<Schema>, path: &str) {
+    fn one_of(&mut self, shape: &mut Constraints, branches: Vec<Schema>, path: &str) {
         if !self.are_apart(&branches) {
             let message = "branches that overlap are read as `anyOf`: a grammar cannot exclude that two match";
             self.note(Effect::Looser, path, "oneOf", message);
@@ -133,7 +133,7 @@ impl SchemaReader<'_> {
     }
 
     /// `type`, and `nullable` next to it.
-    fn types(&mut self, shape: &mut Shape, entries: &Object, path: &str) {
+    fn types(&mut self, shape: &mut Constraints, entries: &Object, path: &str) {
         let Some(value) = entries.get("type") else { return };
         let mut bits = 0;
         for name in names_of(value) {
@@ -155,7 +155,7 @@ impl SchemaReader<'_> {
         shape.types &= bits;
     }
 
-    fn bound(&mut self, shape: &mut Shape, entries: &Object, keyword: &str, value: &Value, path: &str) {
+    fn bound(&mut self, shape: &mut Constraints, entries: &Object, keyword: &str, value: &Value, path: &str) {
         // In draft 4 the exclusive bounds are flags next to the others.
         let flag = |name: &str| entries.get(name).and_then(Value::as_bool).unwrap_or(false);
         let Value::Number(number) = value else { return };
@@ -170,7 +170,7 @@ impl SchemaReader<'_> {
         }
     }
 
-    fn multiple(&mut self, shape: &mut Shape, value: &Value, path: &str) {
+    fn multiple(&mut self, shape: &mut Constraints, value: &Value, path: &str) {
         let Some(number) = value.as_u64().filter(|number| (1..=100).contains(number)) else {
             let message = "multiples are enforced for whole numbers up to 100";
             return self.note(Effect::Looser, path, "multipleOf", message);
@@ -185,7 +185,7 @@ impl SchemaReader<'_> {
     }
 
     /// `not` of types and of values; a grammar cannot express others.
-    fn negated(&mut self, shape: &mut Shape, value: &Value, path: &str) {
+    fn negated(&mut self, shape: &mut Constraints, value: &Value, path: &str) {
         let entries = value.as_object();
         let only = entries.filter(|entries| entries.len() == 1).and_then(|entries| entries.first());
         match only {
@@ -201,7 +201,7 @@ impl SchemaReader<'_> {
     }
 
     /// Applies the target of a reference.
-    fn reference(&mut self, shape: &mut Shape, target: &str, path: &str) -> Result<(), Problem> {
+    fn reference(&mut self, shape: &mut Constraints, target: &str, path: &str) -> Result<(), Problem> {
         let (value, pointer) = self.resolve(target, path)?;
         if !shape.followed.contains(&pointer) {
             shape.followed.push(pointer.clone());
@@ -252,7 +252,7 @@ fn add(known: &mut Option<Schema>, own: Schema) {
     });
 }
 
-fn keep_values(shape: &mut Shape, values: Vec<Value>) {
+fn keep_values(shape: &mut Constraints, values: Vec<Value>) {
     let Some(known) = &mut shape.values else {
         shape.values = Some(values);
         return;
@@ -261,7 +261,7 @@ fn keep_values(shape: &mut Shape, values: Vec<Value>) {
     known.retain(|value| listed.contains(value));
 }
 
-fn merge_prefix(shape: &mut Shape, schemas: Vec<Schema>) {
+fn merge_prefix(shape: &mut Constraints, schemas: Vec<Schema>) {
     for (at, schema) in schemas.into_iter().enumerate() {
         match shape.prefix.get_mut(at) {
             Some(known) => *known = known.clone().and(&schema),

@@ -17,7 +17,7 @@ use backchat_core::json::Value;
 use backchat_core::push_new;
 
 pub(crate) use members::{Member, Order};
-pub(crate) use shape::{Schema, Shape, types};
+pub(crate) use shape::{Constraints, Schema, types};
 pub(crate) use write::bare_keys;
 
 /// Why a schema cannot be turned into rules.
@@ -134,14 +134,14 @@ impl<'r> SchemaReader<'r> {
     }
 
     /// The shapes that a value can have, one for each branch.
-    pub fn shapes(&mut self, schema: &Schema) -> Result<Vec<Shape>, Problem> {
+    pub fn shapes(&mut self, schema: &Schema) -> Result<Vec<Constraints>, Problem> {
         let shape = self.merged(schema)?;
         let mut found = Vec::new();
         self.branches(shape, &mut found)?;
         Ok(found)
     }
 
-    fn branches(&mut self, mut shape: Shape, found: &mut Vec<Shape>) -> Result<(), Problem> {
+    fn branches(&mut self, mut shape: Constraints, found: &mut Vec<Constraints>) -> Result<(), Problem> {
         if found.len() > MOST_BRANCHES || shape.branched > MOST_BRANCHES {
             let message = format!("this schema branches into more than {MOST_BRANCHES} cases");
             return Err(Problem::too_large(&shape.path, &message));

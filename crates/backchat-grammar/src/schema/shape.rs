@@ -86,7 +86,7 @@ impl Count {
 
 /// The constraints on a value.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shape {
+pub(crate) struct Constraints {
     pub types: u8,
     /// The only values allowed.
     pub values: Option<Vec<Value>>,
@@ -116,7 +116,7 @@ pub(crate) struct Shape {
     pub path: String,
 }
 
-impl Shape {
+impl Constraints {
     /// The members with known names. A required one without a schema in `properties` has that of additional members.
     pub fn named_members(&self, is_sorted: bool) -> Vec<(String, Schema)> {
         let mut members = self.properties.clone();
@@ -157,8 +157,8 @@ pub(crate) fn type_of(value: &Value) -> u8 {
 
 impl SchemaReader<'_> {
     /// Merges the constraints of a schema on one value, except for its branches.
-    pub(super) fn merged(&mut self, schema: &Schema) -> Result<Shape, super::Problem> {
-        let mut shape = Shape { types: types::ALL, path: schema.path().to_owned(), ..Shape::default() };
+    pub(super) fn merged(&mut self, schema: &Schema) -> Result<Constraints, super::Problem> {
+        let mut shape = Constraints { types: types::ALL, path: schema.path().to_owned(), ..Constraints::default() };
         for (value, path) in &schema.all {
             self.apply(&mut shape, value, path)?;
         }
@@ -176,7 +176,7 @@ impl SchemaReader<'_> {
                 };
                 let mut tags = Vec::new();
                 for (name, schema) in shape.properties.iter().filter(|(name, _)| shape.required.contains(name)) {
-                    if let Ok(Shape { values: Some(values), .. }) = self.quietly(|reader| reader.merged(schema)) {
+                    if let Ok(Constraints { values: Some(values), .. }) = self.quietly(|reader| reader.merged(schema)) {
                         tags.push((name.clone(), values));
                     }
                 }

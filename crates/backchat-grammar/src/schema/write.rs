@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::listed::Listed;
 use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
-use super::shape::{Count, Schema, Shape, escaped, type_of, types};
+use super::shape::{Constraints, Count, Schema, escaped, type_of, types};
 use super::{Problem, SchemaReader};
 use crate::automaton::number::{ANY_NUMBER, ANY_WHOLE, EXACT};
 use crate::automaton::{Automaton, LAST, MOST_STATES, format};
@@ -21,7 +21,7 @@ const MOST_COUNTED: u64 = 256;
 
 impl SchemaReader<'_> {
     /// A value of one shape.
-    pub(crate) fn shape(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
+    pub(crate) fn shape(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
         if let Some(values) = &shape.values {
             let nodes = self.fitting(shape, values).into_iter().map(|value| style.value(value, self.free_texts));
             return Ok(Node::choice(nodes.collect::<Vec<_>>()));
@@ -47,7 +47,7 @@ impl SchemaReader<'_> {
     }
 
     /// The listed values of a schema that satisfy its constraints on numbers and texts.
-    pub(crate) fn fitting<'v>(&mut self, shape: &Shape, values: &'v [Value]) -> Vec<&'v Value> {
+    pub(crate) fn fitting<'v>(&mut self, shape: &Constraints, values: &'v [Value]) -> Vec<&'v Value> {
         let text = self.quietly(|reader| reader.text_of(shape));
         let refused = Listed::new(&shape.not_values);
         let fits = |value: &&Value| match value {
@@ -66,7 +66,7 @@ impl SchemaReader<'_> {
     }
 
     /// The texts allowed for a string, apart from its length; `None` if any is.
-    fn text_of(&mut self, shape: &Shape) -> Result<Option<Automaton>, Problem> {
+    fn text_of(&mut self, shape: &Constraints) -> Result<Option<Automaton>, Problem> {
         let mut all: Option<Automaton> = None;
         let mut texts: Vec<(Option<Cow<'static, Automaton>>, &str, &str)> = Vec::new();
         for (pattern, path) in &shape.patterns {
@@ -106,7 +106,7 @@ impl SchemaReader<'_> {
     }
 
     /// The texts allowed for a string, including its length; without it, in `Err`, if that needs too many states.
-    fn counted(&mut self, shape: &Shape) -> Result<Result<Automaton, Automaton>, Problem> {
+    fn counted(&mut self, shape: &Constraints) -> Result<Result<Automaton, Automaton>, Problem> {
         let text = self.text_of(shape)?;
         let free = text.unwrap_or_else(Automaton::anything);
         if shape.length.is_free() {
@@ -120,7 +120,7 @@ impl SchemaReader<'_> {
         Ok(length.and_then(|length| length.both(&free)).ok_or(free))
     }
 
-    fn string(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
+    fn string(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
         if shape.length.is_never() {
             return Ok(Node::never());
         }
@@ -162,7 +162,7 @@ impl SchemaReader<'_> {
     }
 
     /// One character that does not begin a marker, for texts that are too long to be counted exactly.
-    fn without_marks(&mut self, shape: &Shape, free_texts: &Automaton) -> Option<Automaton> {
+    fn without_marks(&mut self, shape: &Constraints, free_texts: &Automaton) -> Option<Automaton> {
         let message = "a text this long may not contain the characters that begin markers";
         self.note(Effect::Tighter, &shape.path, "maxLength", message);
         let begins = free_texts.state(0).map_or(&[][..], |state| state.edges).iter().filter(|edge| edge.to == 0);
@@ -170,7 +170,13 @@ impl SchemaReader<'_> {
     }
 
     /// The input of a custom tool.
-    fn input(&mut self, input: &Input, style: &Style, free_texts: &Automaton, shape: &Shape) -> Result<Node, Problem> {
+    fn input(
+        &mut self,
+        input: &Input,
+        style: &Style,
+        free_texts: &Automaton,
+        shape: &Constraints,
+    ) -> Result<Node, Problem> {
         let name = format!("{}-input", self.tool);
         let node = match input {
             Input::Regular(text) => style.string(self.rules, &name, text, free_texts),
@@ -189,7 +195,12 @@ impl SchemaReader<'_> {
     }
 
     /// A string without quotes that contains no marker.
-    pub(crate) fn bare_text(&mut self, shape: &Shape, name: &str, free_texts: &Automaton) -> Result<Node, Problem> {
+    pub(crate) fn bare_text(
+        &mut self,
+        shape: &Constraints,
+        name: &str,
+        free_texts: &Automaton,
+    ) -> Result<Node, Problem> {
         if let Some(input) = self.input {
             let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
             return self.input(input, &style, free_texts, shape);
@@ -213,7 +224,7 @@ impl SchemaReader<'_> {
         Ok(self.rules.text(name, both))
     }
 
-    fn number(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
+    fn number(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
         let is_whole = shape.types & types::FRACTION == 0;
         let is_fraction = shape.types & types::WHOLE == 0;
         let too_large = || Problem::too_large(&shape.path, "these bounds need too many states");
@@ -251,7 +262,7 @@ impl SchemaReader<'_> {
         Ok(Node::choice([up, Node::sequence([style.literal("-"), down])]))
     }
 
-    fn array(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
+    fn array(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
         let Count { min, max } = shape.item_count;
         if shape.item_count.is_never() {
             return Ok(Node::never());
@@ -305,7 +316,7 @@ impl SchemaReader<'_> {
     }
 
     /// The members that an object may have in addition to the named ones.
-    fn others(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Vec<Node>, Problem> {
+    fn others(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Vec<Node>, Problem> {
         // Most objects have no others, and computing their keys is slow.
         if shape.property_names.is_empty() && shape.pattern_properties.is_empty() && !self.allows_more(shape) {
             return Ok(Vec::new());
@@ -352,7 +363,7 @@ impl SchemaReader<'_> {
     }
 
     /// Whether an object may have unnamed members. If `additionalProperties` is absent, a note states the assumption.
-    fn allows_more(&mut self, shape: &Shape) -> bool {
+    fn allows_more(&mut self, shape: &Constraints) -> bool {
         match &shape.additional {
             Some(schema) => !schema.is_false(),
             None if shape.names_members && !self.open => {
@@ -383,7 +394,13 @@ impl SchemaReader<'_> {
         Ok(Node::sequence([key, colon, value]))
     }
 
-    pub(crate) fn object(&mut self, shape: &Shape, style: &Style, name: &str, order: Order) -> Result<Node, Problem> {
+    pub(crate) fn object(
+        &mut self,
+        shape: &Constraints,
+        style: &Style,
+        name: &str,
+        order: Order,
+    ) -> Result<Node, Problem> {
         let mut members = Vec::new();
         for (key, mut schema) in shape.named_members(style.sorted) {
             let key = &key;

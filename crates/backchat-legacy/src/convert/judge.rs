@@ -25,7 +25,7 @@ pub(super) struct Score {
 
 /// The result of a candidate's proof.
 #[derive(Default)]
-pub(super) struct Verdict {
+pub(super) struct Judged {
     pub score: Score,
     pub losses: Vec<Loss>,
     pub counterexamples: Vec<Counterexample>,
@@ -65,8 +65,8 @@ pub(super) fn expected(plan: &Plan, schema: &Schema, cases: Vec<Case>) -> Vec<Ex
     expected
 }
 
-pub(super) fn judge(plan: &Plan, template: &Template, expected: &[Expected]) -> Verdict {
-    let mut verdict = Verdict::default();
+pub(super) fn judge(plan: &Plan, template: &Template, expected: &[Expected]) -> Judged {
+    let mut verdict = Judged::default();
     for Expected { case, message: want } in expected {
         let finished = parser::parse(template, "", &case.text, None).ok();
         let failed = finished.as_ref().is_none_or(|finished| !finished.missing.is_empty());

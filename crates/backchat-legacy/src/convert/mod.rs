@@ -16,7 +16,7 @@ mod stops;
 use std::collections::HashSet;
 
 use cases::Case;
-use judge::Verdict;
+use judge::Judged;
 
 use crate::schema::{Node, Schema};
 use backchat_core::json::Value;
@@ -163,7 +163,7 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
     cases.extend(options.samples.iter().map(|text| Case::new(text)));
     let expected = judge::expected(&plan, schema, cases);
 
-    let mut best: Option<(Template, Verdict)> = None;
+    let mut best: Option<(Template, Judged)> = None;
     let drafts = draft::styles(&plan, &stops).into_iter().map(|style| draft::draft(&plan, &anchor, &style));
     for value in options.derived.iter().flat_map(|derived| plan.renamed(derived)).chain(drafts) {
         let Ok(loaded) = Template::from_value(&value) else { continue };
@@ -172,7 +172,7 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
             best = Some((loaded.template, verdict));
         }
     }
-    let Some((template, Verdict { score, losses: found, mut counterexamples })) = best else {
+    let Some((template, Judged { score, losses: found, mut counterexamples })) = best else {
         return none(Loss::new(schema.root(), "patterns", "no response template with these markers loads"));
     };
     let mut losses = plan.losses;

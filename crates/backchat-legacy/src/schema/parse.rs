@@ -28,7 +28,7 @@ impl Schema {
 pub(crate) fn parse_node(node: &Node, text: &str) -> Result<Value, SchemaError> {
     let steps = STEPS + STEPS_PER_BYTE * text.len() as u64;
     let room = ROOM + ROOM_PER_BYTE * text.len();
-    Run { steps, room }.node(node, Content::Text(Cow::Borrowed(text)))
+    Parse { steps, room }.node(node, Content::Text(Cow::Borrowed(text)))
 }
 
 /// The input of a node.
@@ -62,12 +62,12 @@ impl<'t> Content<'t> {
 }
 
 /// One parse, and the work it may still do.
-struct Run {
+struct Parse {
     steps: u64,
     room: usize,
 }
 
-impl Run {
+impl Parse {
     fn node(&mut self, node: &Node, content: Content<'_>) -> Result<Value, SchemaError> {
         if let Some(constant) = &node.constant {
             return Ok(constant.clone());

@@ -25,7 +25,7 @@ pub struct OpenedSchema {
 
 /// The content of a file.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum Stored {
     /// A response template.
     Template(templates::Opened),
     /// A response schema.
@@ -41,11 +41,11 @@ pub enum TemplateOrSchema {
     Schema(Schema),
 }
 
-impl From<Source> for TemplateOrSchema {
-    fn from(source: Source) -> Self {
+impl From<Stored> for TemplateOrSchema {
+    fn from(source: Stored) -> Self {
         match source {
-            Source::Template(opened) => Self::Template(opened.loaded.template),
-            Source::Schema(opened) => Self::Schema(opened.loaded.schema),
+            Stored::Template(opened) => Self::Template(opened.loaded.template),
+            Stored::Schema(opened) => Self::Schema(opened.loaded.schema),
         }
     }
 }
@@ -79,18 +79,18 @@ impl TemplateOrSchema {
 
 /// Reads a response template or a response schema from its own JSON, from a `tokenizer_config.json` that holds one,
 /// from a model folder, or from standard input if `name` is `-`.
-pub fn open(name: &str) -> Result<Source, SourceError> {
+pub fn open(name: &str) -> Result<Stored, SourceError> {
     let (file, text) = templates::read(name)?;
     from_text(file, text)
 }
 
 /// Reads a template or a schema from the text of a file.
-pub fn from_text(file: String, text: String) -> Result<Source, SourceError> {
+pub fn from_text(file: String, text: String) -> Result<Stored, SourceError> {
     match schema_in(&file, &text) {
-        None => templates::from_text(file, text).map(Source::Template),
+        None => templates::from_text(file, text).map(Stored::Template),
         Some(Ok((loaded, path, places))) => {
             let sources = Sources::none().with(file.clone(), text);
-            Ok(Source::Schema(OpenedSchema { loaded, file, sources, path, places }))
+            Ok(Stored::Schema(OpenedSchema { loaded, file, sources, path, places }))
         }
         Some(Err(mut diagnostics)) => {
             for diagnostic in &mut diagnostics {

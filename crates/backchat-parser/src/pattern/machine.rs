@@ -48,7 +48,7 @@ const UNSET: usize = usize::MAX;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum Ending {
     Match,
     Fail,
     /// It looked past the end.
@@ -201,13 +201,13 @@ impl Attempt {
     }
 
     /// Runs until it is decided or looks past the end. `fuel` is the remaining work.
-    pub fn run(&mut self, program: &Program, hay: Haystack<'_>, facts: &mut Facts, fuel: &mut u64) -> Outcome {
+    pub fn run(&mut self, program: &Program, hay: Haystack<'_>, facts: &mut Facts, fuel: &mut u64) -> Ending {
         loop {
             let Some(left) = fuel.checked_sub(STEP + std::mem::take(&mut self.extra)) else {
-                return Outcome::Exhausted;
+                return Ending::Exhausted;
             };
             if self.stack.len() > MAX_FRAMES {
-                return Outcome::Exhausted;
+                return Ending::Exhausted;
             }
             *fuel = left;
             self.steps += 1;
@@ -218,18 +218,18 @@ impl Attempt {
                     None => continue,
                 }
             }
-            let Some(inst) = program.insts.get(self.pc) else { return Outcome::Fail };
+            let Some(inst) = program.insts.get(self.pc) else { return Ending::Fail };
             let passed = match inst {
                 Inst::Match if self.refused == Refused::Here && self.at == self.start => false,
                 Inst::Match if self.refused == Refused::All && self.at == self.kept => false,
-                Inst::Match => return Outcome::Match,
+                Inst::Match => return Ending::Match,
                 Inst::Literal(text) => match self.literal(text.as_bytes(), hay) {
                     Some(true) => {
                         self.at += text.len();
                         true
                     }
                     Some(false) => false,
-                    None => return Outcome::NeedsMore,
+                    None => return Ending::NeedsMore,
                 },
                 Inst::LiteralBehind(text) => {
                     self.charge(text.len() / BYTES_PER_UNIT);
@@ -244,7 +244,7 @@ impl Attempt {
                         self.at += c.len_utf8();
                         true
                     }
-                    None if hay.edge != Edge::End => return Outcome::NeedsMore,
+                    None if hay.edge != Edge::End => return Ending::NeedsMore,
                     _ => false,
                 },
                 Inst::ClassBehind(class) => match hay.char_before(self.at) {
@@ -275,7 +275,7 @@ impl Attempt {
                     if self.run_ahead(run, hay, facts) {
                         continue;
                     }
-                    return Outcome::NeedsMore;
+                    return Ending::NeedsMore;
                 }
                 Inst::Split { first, second, memo, in_loop } => {
                     let memo = memo.filter(|_| *in_loop || facts.all);
@@ -301,7 +301,7 @@ impl Attempt {
                 }
                 Inst::Assert(assertion) => match self.holds(*assertion, hay) {
                     Some(holds) => holds,
-                    None => return Outcome::NeedsMore,
+                    None => return Ending::NeedsMore,
                 },
                 Inst::Look { matched, failed, span, next } => {
                     let byte = hay.bytes_after(self.at).first();
@@ -331,11 +331,11 @@ impl Attempt {
                 }
                 Inst::Backref { group, fold, behind } => match self.backref(*group, *fold, *behind, hay) {
                     Some(found) => found,
-                    None => return Outcome::NeedsMore,
+                    None => return Ending::NeedsMore,
                 },
                 Inst::Folded { text, behind } => match self.folded(text, *behind, hay) {
                     Some(found) => found,
-                    None => return Outcome::NeedsMore,
+                    None => return Ending::NeedsMore,
                 },
                 Inst::Keep => {
                     self.stack.push(Frame::Kept { old: self.kept });
@@ -350,7 +350,7 @@ impl Attempt {
                     self.call = self.calls.len();
                     self.pc = program.entries.get(*group).copied().unwrap_or(0);
                     if self.calls.len() > MAX_CALLS || self.calls.len() * program.slots > MAX_CALLED_SLOTS {
-                        return Outcome::Exhausted;
+                        return Ending::Exhausted;
                     }
                     continue;
                 }
@@ -430,8 +430,8 @@ impl Attempt {
     }
 
     /// Backtracks to the last choice. `Some` if there is none, or if the next one needs more text.
-    fn backtrack(&mut self, program: &Program, hay: Haystack<'_>, facts: &mut Facts) -> Option<Outcome> {
-        let Some(frame) = self.stack.pop() else { return Some(Outcome::Fail) };
+    fn backtrack(&mut self, program: &Program, hay: Haystack<'_>, facts: &mut Facts) -> Option<Ending> {
+        let Some(frame) = self.stack.pop() else { return Some(Ending::Fail) };
         match frame {
             Frame::Other { pc, at } => {
                 (self.pc, self.at, self.failing) = (pc as usize, at, false);
@@ -457,7 +457,7 @@ impl Attempt {
                     let grown = self.grow(run, pc, [low, at], count, hay, facts);
                     if !grown {
                         self.stack.push(frame);
-                        return Some(Outcome::NeedsMore);
+                        return Some(Ending::NeedsMore);
                     }
                 }
             }

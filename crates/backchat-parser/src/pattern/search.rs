@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use super::haystack::{Edge, Haystack};
-use super::machine::{Attempt, Outcome, Refused};
+use super::machine::{Attempt, Ending, Refused};
 use super::memo::Facts;
 use super::{Pattern, TooMuchWork};
 
@@ -192,15 +192,15 @@ impl Search {
             };
             let Work { attempt, facts, .. } = &mut **self.work.get_or_insert_default();
             match attempt.run(program, hay, facts, &mut fuel) {
-                Outcome::Match => self.state = State::Done { start: attempt.kept(), end: attempt.end() },
-                Outcome::Exhausted => break Err(TooMuchWork),
-                Outcome::NeedsMore => {
+                Ending::Match => self.state = State::Done { start: attempt.kept(), end: attempt.end() },
+                Ending::Exhausted => break Err(TooMuchWork),
+                Ending::NeedsMore => {
                     self.state = State::Waiting { start };
                     // A partial match of `regex` begins at its `\\K`.
                     let start = if hay.edge == Edge::Partial { attempt.kept() } else { start };
                     break Ok(SearchResult::Waits { start });
                 }
-                Outcome::Fail => {
+                Ending::Fail => {
                     self.state = State::Looking;
                     match hay.char_at(start) {
                         Some(c) => self.at = start + c.len_utf8(),
@@ -284,14 +284,14 @@ impl Search {
         let mut outcome = run(&mut attempt, text, Edge::Open);
         let longer;
         let mut seen = text;
-        if outcome == Outcome::NeedsMore {
+        if outcome == Ending::NeedsMore {
             longer = format!("{text}\0");
             seen = &longer;
             outcome = run(&mut attempt, seen, Edge::End);
         }
         match outcome {
-            Outcome::Exhausted => return Err(TooMuchWork),
-            Outcome::Match if (attempt.kept(), attempt.end()) == (start, end) => {}
+            Ending::Exhausted => return Err(TooMuchWork),
+            Ending::Match if (attempt.kept(), attempt.end()) == (start, end) => {}
             _ => return Ok(false),
         }
         let taken = |(start, end): (usize, usize)| seen.get(start.checked_sub(base)?..end.checked_sub(base)?);

@@ -25,8 +25,8 @@ pub fn lint(name: &str, options: LintOptions<'_>) -> Result<Vec<Diagnostic>, Pro
     let chat = chat_template(name)?;
     let mut found = chat.as_ref().map(lint_chat_template).transpose()?.unwrap_or_default();
     match response(name, chat.is_some())? {
-        Some(schema::source::Source::Template(opened)) => found.extend(options.find(&opened)),
-        Some(schema::source::Source::Schema(opened)) => found.extend(backchat_legacy::lint::lint(&opened)),
+        Some(schema::source::Stored::Template(opened)) => found.extend(options.find(&opened)),
+        Some(schema::source::Stored::Schema(opened)) => found.extend(backchat_legacy::lint::lint(&opened)),
         None => {}
     }
     Ok(found)
@@ -75,7 +75,7 @@ pub fn chat_template(name: &str) -> Result<Option<Source>, Problem> {
 }
 
 /// The response template or schema of a source; `None` if it holds a chat template alone.
-pub fn response(name: &str, has_chat_template: bool) -> Result<Option<schema::source::Source>, SourceError> {
+pub fn response(name: &str, has_chat_template: bool) -> Result<Option<schema::source::Stored>, SourceError> {
     if Holds::of(name) == Holds::Chat {
         return Ok(None);
     }

@@ -196,12 +196,12 @@ pub fn template(name: &str) -> Result<Opened, SourceError> {
 }
 
 /// The response template or response schema that a name refers to.
-pub fn template_or_schema(name: &str) -> Result<schema::source::Source, SourceError> {
+pub fn template_or_schema(name: &str) -> Result<schema::source::Stored, SourceError> {
     schema::source::open(&place(name)?)
 }
 
 /// Parses a text as a response template or response schema; messages name no file.
-pub fn template_or_schema_in(text: String) -> Result<schema::source::Source, SourceError> {
+pub fn template_or_schema_in(text: String) -> Result<schema::source::Stored, SourceError> {
     schema::source::from_text(String::new(), text)
 }
 

@@ -7,12 +7,12 @@ use backchat_core::diagnostic::{Diagnostic, Rule};
 #[derive(Debug)]
 pub(super) struct Check {
     pub rule: Rule,
-    pub source: Source,
+    pub finder: Finder,
 }
 
 /// Where a rule's findings come from.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum Finder {
     /// The linter looks for them itself.
     Check(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
     /// It runs the template on texts, which takes longer with more fields: a large template is examined in parts.

@@ -29,7 +29,7 @@ use std::collections::HashSet;
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::{Diagnostic, Edit, Rule, in_order, with_edits};
 use backchat_probe::doctor::{Options, examine, traps};
-use check::{Check, Source};
+use check::{Check, Finder};
 use rules::CHECKS;
 
 /// Every rule, of chat templates, response templates and response schemas, in the order of the ids.
@@ -46,11 +46,11 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
 pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = subject.warnings.iter().map(adopt).collect();
     let parts = subject.parts();
-    for Check { rule, source } in CHECKS {
-        match source {
-            Source::Check(check) => found.extend(check(subject, rule)),
-            Source::Run(run) if parts.is_empty() => found.extend(run(subject, rule)),
-            Source::Run(run) => {
+    for Check { rule, finder } in CHECKS {
+        match finder {
+            Finder::Check(check) => found.extend(check(subject, rule)),
+            Finder::Run(run) if parts.is_empty() => found.extend(run(subject, rule)),
+            Finder::Run(run) => {
                 let parts = parts.iter().filter_map(|part| subject.part(part));
                 let mut of_parts: Vec<_> = parts.flat_map(|part| run(&part, rule)).collect();
                 // The field without `open` is in every part, and its findings are reported once.
@@ -58,7 +58,7 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
                 of_parts.retain(|finding| places.insert(finding.place.as_ref().and_then(|place| place.path.clone())));
                 found.extend(of_parts);
             }
-            Source::Loader(_) | Source::Doctor => {}
+            Finder::Loader(_) | Finder::Doctor => {}
         }
     }
     in_order(&mut found);
@@ -67,7 +67,7 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 /// All findings about a chat template: the traps that `doctor` finds, in the order of the rules.
 pub fn lint_chat_template(template: &ChatTemplate, options: &Options, file: &str) -> Vec<Diagnostic> {
-    let checks = CHECKS.iter().filter(|check| matches!(check.source, Source::Doctor));
+    let checks = CHECKS.iter().filter(|check| matches!(check.finder, Finder::Doctor));
     let found = traps(&examine(template, options));
     checks
         .flat_map(|check| {
@@ -82,7 +82,7 @@ pub fn lint_chat_template(template: &ChatTemplate, options: &Options, file: &str
 
 /// A warning of the loader under the id of its rule.
 fn adopt(warning: &Diagnostic) -> Diagnostic {
-    let of = |check: &&&Check| matches!(check.source, Source::Loader(ids) if ids.contains(&warning.id));
+    let of = |check: &&&Check| matches!(check.finder, Finder::Loader(ids) if ids.contains(&warning.id));
     match CHECKS.iter().find(of) {
         Some(Check { rule, .. }) => Diagnostic { id: rule.id, severity: rule.severity, ..warning.clone() },
         None => warning.clone(),

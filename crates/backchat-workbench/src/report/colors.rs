@@ -36,14 +36,14 @@ pub(super) fn class(part: Option<Segment>) -> String {
 
 /// A segment of a text, and its kind.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct ColoredText {
     pub span: Range<usize>,
     /// `None` if it is omitted.
     pub part: Option<Segment>,
 }
 
 /// The parts of a recorded text once all is read: the end of the prompt, then the output without a long middle.
-pub(super) fn runs(recording: &Recording) -> Vec<Run> {
+pub(super) fn runs(recording: &Recording) -> Vec<ColoredText> {
     let text = recording.text();
     let from = recording.output_start().saturating_sub(PROMPT).min(recording.origin());
     let from = boundary(text, from);
@@ -59,7 +59,7 @@ pub(super) fn runs(recording: &Recording) -> Vec<Run> {
     let mut runs = Vec::with_capacity(parts.len() + 1);
     let mut push = |span: Range<usize>, part| {
         if !span.is_empty() {
-            runs.push(Run { span, part });
+            runs.push(ColoredText { span, part });
         }
     };
     for (span, part) in &parts {
@@ -84,7 +84,7 @@ fn left_out(span: &Range<usize>) -> String {
 
 /// The positions of a recorded text on the page, in UTF-16 units of the output of [`text`]: the unit of scripts.
 /// `places` are sorted.
-pub(super) fn offsets(recording: &Recording, runs: &[Run], places: &[usize]) -> Vec<usize> {
+pub(super) fn offsets(recording: &Recording, runs: &[ColoredText], places: &[usize]) -> Vec<usize> {
     let width = |text: &str| text.encode_utf16().count();
     let mut offset = if is_cut(runs) { 1 } else { 0 };
     let mut offsets = Vec::with_capacity(places.len());
@@ -110,7 +110,7 @@ pub(super) fn offsets(recording: &Recording, runs: &[Run], places: &[usize]) -> 
 }
 
 /// Whether a prompt is shown from its middle on.
-fn is_cut(runs: &[Run]) -> bool {
+fn is_cut(runs: &[ColoredText]) -> bool {
     runs.first().is_some_and(|run| run.span.start > 0)
 }
 
@@ -125,7 +125,7 @@ pub(super) fn text(html: &mut Html, recording: &Recording) {
     });
 }
 
-pub(super) fn run(html: &mut Html, recording: &Recording, run: &Run) {
+pub(super) fn run(html: &mut Html, recording: &Recording, run: &ColoredText) {
     let (text, class) = (recording.slice(run.span.clone()), class(run.part));
     match run.part {
         None => html.of_class("span", &class, |html| html.lines(&left_out(&run.span))),

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::colors::{Run, offsets};
+use super::colors::{ColoredText, offsets};
 use crate::replay::{Kind, Moment, Recording, Segment};
 use backchat_core::diagnostic::{escape_json, shortened};
 use backchat_core::json::{Object, Value};
@@ -46,7 +46,7 @@ impl Steps {
     }
 
     /// The script's data for one side. `marked` are steps worth a look.
-    pub fn data(&self, recording: &Recording, runs: &[Run], marked: &[usize]) -> Value {
+    pub fn data(&self, recording: &Recording, runs: &[ColoredText], marked: &[usize]) -> Value {
         let mut places: Vec<usize> = runs.iter().map(|run| run.span.end).collect();
         for moment in &self.moments {
             places.extend([recording.arrived(*moment), recording.settled(*moment)]);

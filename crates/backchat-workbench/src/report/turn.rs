@@ -1,6 +1,6 @@
 //! One turn from left to right: the order of its parts, and their lengths.
 
-use super::colors::{self, Run, class};
+use super::colors::{self, ColoredText, class};
 use super::html::Html;
 use super::proof::Shown;
 use crate::replay::{Recording, Segment};
@@ -18,7 +18,7 @@ pub(super) fn write(html: &mut Html, shown: &Shown) {
     let recording = &shown.recording;
     let Conversation { said, after, .. } = &shown.conversation;
     html.tag("p", "", &format!("The fullest turn of the proof: {said}, after {after}."));
-    let runs: Vec<Run> =
+    let runs: Vec<ColoredText> =
         colors::runs(recording).into_iter().filter(|run| run.span.start >= recording.origin()).collect();
     bar(html, recording, &runs);
     html.of_class("ol", "turn", |html| {
@@ -40,8 +40,8 @@ pub(super) fn write(html: &mut Html, shown: &Shown) {
 }
 
 /// The segments, each as wide as its share.
-fn bar(html: &mut Html, recording: &Recording, runs: &[Run]) {
-    let count = |run: &Run| recording.slice(run.span.clone()).chars().count();
+fn bar(html: &mut Html, recording: &Recording, runs: &[ColoredText]) {
+    let count = |run: &ColoredText| recording.slice(run.span.clone()).chars().count();
     let whole: usize = runs.iter().map(count).sum();
     let view = format!("0 0 {WIDTH} 24");
     let attributes =

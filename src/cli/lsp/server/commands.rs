@@ -31,7 +31,7 @@ pub enum Made {
 }
 
 /// A finished computation.
-pub struct Outcome {
+pub struct Finished {
     pub id: RequestId,
     uri: String,
     version: i32,
@@ -121,7 +121,7 @@ fn compute(server: &mut Server, id: RequestId, uri: &str, name: String, argument
         let bug = || Err((FAILED, "a bug: this could not be computed".to_owned()));
         let made = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| bug());
         // Without the server nobody waits.
-        let _ = events.send(Event::Computed(Box::new(Outcome { id, uri, version, token, made })));
+        let _ = events.send(Event::Computed(Box::new(Finished { id, uri, version, token, made })));
     };
     let _ = thread::Builder::new().name("command".to_owned()).stack_size(STACK).spawn(work);
 }
@@ -193,8 +193,8 @@ fn made(job: &Job) -> Result<Made, Refused> {
 }
 
 /// Answers a request whose computation has finished.
-pub fn finish(server: &mut Server, outcome: Outcome) {
-    let Outcome { id, uri, version, token, made } = outcome;
+pub fn finish(server: &mut Server, outcome: Finished) {
+    let Finished { id, uri, version, token, made } = outcome;
     if let Some(token) = token {
         server.notify("$/progress", json!({"token": token, "value": {"kind": "end"}}));
     }

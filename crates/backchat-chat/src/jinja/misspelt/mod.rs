@@ -4,7 +4,7 @@
 //! Messages may have keys of their own, so this is a suspicion and never an error. It follows values from `messages` and
 //! `tools` through assignments, loops and macros. A value that it cannot follow may have any key.
 
-mod shapes;
+mod value_kinds;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -14,8 +14,8 @@ use super::syntax;
 use super::syntax::tree::{Argument, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target};
 use super::typo::typo;
 use backchat_core::diagnostic::one_edit_from;
-pub use shapes::A_LOOP;
-use shapes::{Shape, Shapes, pairs};
+pub use value_kinds::A_LOOP;
+use value_kinds::{ValueKind, ValueKinds, pairs};
 
 /// A key or a variable that is probably misspelt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ const PASSES: usize = 3;
 /// A walk over the tree that knows what each name may be.
 #[derive(Default)]
 struct Walk<'s> {
-    scopes: Vec<HashMap<&'s str, Shapes>>,
+    scopes: Vec<HashMap<&'s str, ValueKinds>>,
     /// What calls pass to the parameters of each macro, by position and by name.
     passed: HashMap<&'s str, Passed<'s>>,
     unbound: HashSet<&'s str>,
@@ -133,20 +133,22 @@ struct Walk<'s> {
 
 #[derive(Default)]
 struct Passed<'s> {
-    positional: Vec<Shapes>,
-    named: HashMap<&'s str, Shapes>,
+    positional: Vec<ValueKinds>,
+    named: HashMap<&'s str, ValueKinds>,
 }
 
 impl<'s> Walk<'s> {
-    fn bind(&mut self, target: &Target<'s>, shapes: Shapes) {
+    fn bind(&mut self, target: &Target<'s>, shapes: ValueKinds) {
         let names = target.names();
         self.bound.extend(&names);
         for (index, name) in names.iter().enumerate() {
             let shapes = match target {
                 Target::Name(_) => shapes,
                 // A pair of a name and a schema.
-                _ if index == 1 => shapes.map(|shape| if shape == Shape::Pairs { Shape::Schema } else { Shape::Other }),
-                _ => Shapes::OTHER,
+                _ if index == 1 => {
+                    shapes.map(|shape| if shape == ValueKind::Pairs { ValueKind::Schema } else { ValueKind::Other })
+                }
+                _ => ValueKinds::OTHER,
             };
             if let Some(scope) = self.scopes.last_mut() {
                 let known = scope.entry(name).or_default();
@@ -182,7 +184,7 @@ impl<'s> Walk<'s> {
                 if let Some(filter) = filter {
                     self.expression(filter);
                 }
-                self.bind(target, Shapes::OTHER);
+                self.bind(target, ValueKinds::OTHER);
             }
             StatementKind::If { branches, otherwise } => {
                 for (test, body) in branches {
@@ -192,9 +194,10 @@ impl<'s> Walk<'s> {
                 self.body(otherwise);
             }
             StatementKind::For { target, over, only, body, otherwise, .. } => {
-                let items = self.expression(over).map(|shape| if shape == Shape::Pairs { shape } else { shape.item() });
+                let items =
+                    self.expression(over).map(|shape| if shape == ValueKind::Pairs { shape } else { shape.item() });
                 self.scoped(|walk| {
-                    walk.bind(&Target::Name("loop"), Shapes::of(Shape::Loop));
+                    walk.bind(&Target::Name("loop"), ValueKinds::of(ValueKind::Loop));
                     walk.bind(target, items);
                     if let Some(only) = only {
                         walk.expression(only);
@@ -210,7 +213,7 @@ impl<'s> Walk<'s> {
             }
             StatementKind::Generation(body) | StatementKind::Block { body, .. } => self.scoped(|walk| walk.body(body)),
             StatementKind::With { bindings, body } => {
-                let values: Vec<Shapes> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
+                let values: Vec<ValueKinds> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
                 self.scoped(|walk| {
                     bindings.iter().zip(values).for_each(|((target, _), shapes)| walk.bind(target, shapes));
                     walk.body(body);
@@ -227,26 +230,26 @@ impl<'s> Walk<'s> {
         self.bound.extend(name);
         self.scoped(|walk| {
             for (index, (parameter, default)) in parameters.iter().enumerate() {
-                let default = default.as_ref().map_or(Shapes::NONE, |default| walk.expression(default));
+                let default = default.as_ref().map_or(ValueKinds::NONE, |default| walk.expression(default));
                 let passed = name.and_then(|name| walk.passed.get(name));
                 let of_calls = passed.map(|passed| {
                     let positional = passed.positional.get(index).copied().unwrap_or_default();
                     positional.or(passed.named.get(parameter).copied().unwrap_or_default())
                 });
-                walk.bind(&Target::Name(parameter), default.or(of_calls.unwrap_or(Shapes::OTHER)));
+                walk.bind(&Target::Name(parameter), default.or(of_calls.unwrap_or(ValueKinds::OTHER)));
             }
             walk.body(body);
         });
     }
 
     /// Visits an expression; returns what its value may be.
-    fn expression(&mut self, expression: &Expr<'s>) -> Shapes {
+    fn expression(&mut self, expression: &Expr<'s>) -> ValueKinds {
         match &expression.kind {
             ExprKind::Name(name) => self.name(name, &expression.span),
-            ExprKind::Literal(_) => Shapes::NONE,
+            ExprKind::Literal(_) => ValueKinds::NONE,
             // What is there instead of a value that is absent.
-            ExprKind::List(items) if items.is_empty() => Shapes::NONE,
-            ExprKind::Dict(entries) if entries.is_empty() => Shapes::NONE,
+            ExprKind::List(items) if items.is_empty() => ValueKinds::NONE,
+            ExprKind::Dict(entries) if entries.is_empty() => ValueKinds::NONE,
             ExprKind::Attribute(of, key) => {
                 let of = self.expression(of);
                 self.look_up(of, key, &expression.span)
@@ -257,7 +260,7 @@ impl<'s> Walk<'s> {
                     ExprKind::Literal(Literal::Str(key)) => self.look_up(of, key, &expression.span),
                     _ => {
                         self.expression(key);
-                        of.map(Shape::item)
+                        of.map(ValueKind::item)
                     }
                 }
             }
@@ -269,7 +272,7 @@ impl<'s> Walk<'s> {
             }
             ExprKind::Compare(first, rest) => {
                 self.compare(first, rest);
-                Shapes::NONE
+                ValueKinds::NONE
             }
             ExprKind::Binary(_, operands) => {
                 let left = self.expression(&operands.0);
@@ -286,12 +289,12 @@ impl<'s> Walk<'s> {
                 expression.children(&mut |child| {
                     self.expression(child);
                 });
-                Shapes::OTHER
+                ValueKinds::OTHER
             }
         }
     }
 
-    fn name(&mut self, name: &'s str, span: &Range<usize>) -> Shapes {
+    fn name(&mut self, name: &'s str, span: &Range<usize>) -> ValueKinds {
         if let Some(shapes) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
             return *shapes;
         }
@@ -301,9 +304,9 @@ impl<'s> Walk<'s> {
             self.found.push(Misspelt { name: name.to_owned(), meant: meant.to_owned(), of: None, span: span.clone() });
         }
         match name {
-            "messages" => Shapes::of(Shape::Messages),
-            "tools" => Shapes::of(Shape::Tools),
-            _ => Shapes::OTHER,
+            "messages" => ValueKinds::of(ValueKind::Messages),
+            "tools" => ValueKinds::of(ValueKind::Tools),
+            _ => ValueKinds::OTHER,
         }
     }
 
@@ -316,7 +319,7 @@ impl<'s> Walk<'s> {
         like.next().is_none().then_some(first)
     }
 
-    fn look_up(&mut self, of: Shapes, key: &str, span: &Range<usize>) -> Shapes {
+    fn look_up(&mut self, of: ValueKinds, key: &str, span: &Range<usize>) -> ValueKinds {
         if let Some((of, meant)) = of.meant(key) {
             let (name, meant) = (key.to_owned(), meant.to_owned());
             self.found.push(Misspelt { name, meant, of: Some(of), span: span.clone() });
@@ -346,9 +349,9 @@ impl<'s> Walk<'s> {
     }
 
     /// Looks at what a value is compared with, if the value is a role.
-    fn name_of_role(&mut self, of: Shapes, compared: &Expr<'s>) {
+    fn name_of_role(&mut self, of: ValueKinds, compared: &Expr<'s>) {
         let ExprKind::Literal(Literal::Str(name)) = &compared.kind else { return };
-        if of != Shapes::of(Shape::Role) || ROLES.contains(&name.as_str()) {
+        if of != ValueKinds::of(ValueKind::Role) || ROLES.contains(&name.as_str()) {
             return;
         }
         if let Some(meant) = ROLES.into_iter().find(|role| typo(name, role).is_some()) {
@@ -357,8 +360,8 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn call(&mut self, callee: &Expr<'s>, arguments: &[Argument<'s>]) -> Shapes {
-        let values: Vec<Shapes> = arguments.iter().map(|argument| self.expression(argument.value())).collect();
+    fn call(&mut self, callee: &Expr<'s>, arguments: &[Argument<'s>]) -> ValueKinds {
+        let values: Vec<ValueKinds> = arguments.iter().map(|argument| self.expression(argument.value())).collect();
         match &callee.kind {
             // A method is not a key.
             ExprKind::Attribute(of, method) => {
@@ -368,17 +371,17 @@ impl<'s> Walk<'s> {
                 match (*method, arguments.first().map(|argument| &argument.value().kind)) {
                     ("get", Some(ExprKind::Literal(Literal::Str(key)))) => self.look_up(of, key, &span),
                     ("items", None) => pairs(of),
-                    _ => Shapes::OTHER,
+                    _ => ValueKinds::OTHER,
                 }
             }
             ExprKind::Name(name) => {
                 self.name(name, &callee.span);
                 self.pass(name, arguments, &values);
-                Shapes::OTHER
+                ValueKinds::OTHER
             }
             _ => {
                 self.expression(callee);
-                Shapes::OTHER
+                ValueKinds::OTHER
             }
         }
     }
@@ -392,14 +395,14 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn pass(&mut self, name: &'s str, arguments: &[Argument<'s>], values: &[Shapes]) {
+    fn pass(&mut self, name: &'s str, arguments: &[Argument<'s>], values: &[ValueKinds]) {
         let passed = self.passed.entry(name).or_default();
         for (index, (argument, shapes)) in arguments.iter().zip(values).enumerate() {
             let known = match argument {
                 Argument::Keyword(name, _) => passed.named.entry(name).or_default(),
                 _ => {
                     if passed.positional.len() <= index {
-                        passed.positional.resize(index + 1, Shapes::NONE);
+                        passed.positional.resize(index + 1, ValueKinds::NONE);
                     }
                     let Some(known) = passed.positional.get_mut(index) else { continue };
                     known
@@ -409,21 +412,21 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn filter(&mut self, of: Option<&Expr<'s>>, name: &str, arguments: &[Argument<'s>]) -> Shapes {
-        let Some(of) = of else { return Shapes::OTHER };
+    fn filter(&mut self, of: Option<&Expr<'s>>, name: &str, arguments: &[Argument<'s>]) -> ValueKinds {
+        let Some(of) = of else { return ValueKinds::OTHER };
         let span = of.span.clone();
         let of = self.expression(of);
-        let values: Vec<Shapes> = arguments.iter().map(|argument| self.expression(argument.value())).collect();
+        let values: Vec<ValueKinds> = arguments.iter().map(|argument| self.expression(argument.value())).collect();
         match (name, arguments.first().map(|argument| &argument.value().kind)) {
             ("selectattr" | "rejectattr", Some(ExprKind::Literal(Literal::Str(key)))) => {
-                self.look_up(of.map(Shape::item), key, &span);
+                self.look_up(of.map(ValueKind::item), key, &span);
                 of
             }
             ("default" | "d", _) => values.first().map_or(of, |otherwise| of.or(*otherwise)),
             ("list" | "reverse" | "select" | "reject" | "sort" | "unique", _) => of,
-            ("first" | "last" | "random", _) => of.map(Shape::item),
+            ("first" | "last" | "random", _) => of.map(ValueKind::item),
             ("items" | "dictsort", None) => pairs(of),
-            _ => Shapes::OTHER,
+            _ => ValueKinds::OTHER,
         }
     }
 }

@@ -21,7 +21,7 @@ pub use pairs::value_end;
 pub(super) use pattern::{any_of, escape, one_or_many, without_doubled_space, written};
 
 use super::needed::holds_probe;
-use crate::wire::structure::{Prompt, Source, WireFormat};
+use crate::wire::structure::{FoundBy, Prompt, WireFormat};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 use backchat_probe::probe::steady::is_varying;
@@ -263,7 +263,7 @@ fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
         if let Some(reasoning) = &wire.reasoning
             && (choices.drops_stray
                 || reasoning.empty.is_some()
-                || reasoning.source != Source::Rendered
+                || reasoning.source != FoundBy::Rendered
                 || wire.is_token(reasoning.close.trim()))
         {
             add(&reasoning.close);

@@ -1,6 +1,6 @@
 //! Structures of small chat templates, and the steps that settle one part after another.
 
-use super::super::structure::{Arguments, Body, Source};
+use super::super::structure::{Arguments, Body, FoundBy};
 use super::super::support::chat_template;
 use super::super::template_usage;
 use super::*;
@@ -132,7 +132,7 @@ fn reasoning_is_the_text_of_a_key_that_shows_before_content() {
     let wire = wire(&format!("{THOUGHT}{{{{ m.content }}}}{CALLS}"));
     let reasoning = wire.reasoning.unwrap();
     assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), ("<think>", "</think>"));
-    assert_eq!((reasoning.source, reasoning.keys().collect::<Vec<_>>()), (Source::Rendered, vec!["thinking"]));
+    assert_eq!((reasoning.source, reasoning.keys().collect::<Vec<_>>()), (FoundBy::Rendered, vec!["thinking"]));
     assert_eq!(reasoning.empty, None);
     assert!(!reasoning.is_late);
     // It may also come after the answer.
@@ -152,7 +152,7 @@ fn the_prompt_may_open_reasoning_that_renders_only_close() {
         .replace("<|assistant|>{% endif %}", "<|assistant|><think>{% endif %}");
     let reasoning = inferred(&source).unwrap().reasoning.unwrap();
     assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), ("<think>", "</think>"));
-    assert_eq!(reasoning.source, Source::OpenedByPrompt);
+    assert_eq!(reasoning.source, FoundBy::OpenedByPrompt);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn reasoning_that_only_prompts_open_begins_after_the_header() {
     let wire = inferred(&source).unwrap();
     let reasoning = wire.reasoning.unwrap();
     assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), ("<think>", "</think>"));
-    assert_eq!((reasoning.source, reasoning.empty.as_deref()), (Source::Removed, Some("<think></think>")));
+    assert_eq!((reasoning.source, reasoning.empty.as_deref()), (FoundBy::Removed, Some("<think></think>")));
     assert!(wire.prompts.iter().all(|prompt| prompt.header == "<|assistant|>"), "{:?}", wire.prompts);
     assert!(wire.prompts.iter().any(|prompt| prompt.prefill == "<think>"), "{:?}", wire.prompts);
     assert_eq!(wire.content.open, "");

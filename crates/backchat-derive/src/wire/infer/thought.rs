@@ -1,7 +1,7 @@
 //! Reasoning as renders show it, with its marks separated from those of content.
 
 use super::super::shapes;
-use super::super::structure::{Content, History, Prompt, Reasoning, Source};
+use super::super::structure::{Content, FoundBy, History, Prompt, Reasoning};
 use super::super::trace::{SlotKind, Trace};
 use super::Inference;
 use backchat_core::text::slice;
@@ -106,8 +106,8 @@ impl Inference<'_, '_> {
         }
         let prefill = if open.trim().is_empty() { prefilled(prompts, mark.trim()) } else { None };
         let (open, source) = match prefill {
-            Some(prefill) => (prefill, Source::OpenedByPrompt),
-            None => (open.to_owned(), Source::Rendered),
+            Some(prefill) => (prefill, FoundBy::OpenedByPrompt),
+            None => (open.to_owned(), FoundBy::Rendered),
         };
         // Calls may follow without the closing mark.
         let lacks_close = |gap: &str| mark.is_empty() || !gap.contains(mark);

@@ -17,7 +17,7 @@ use super::{Field, Template};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, invalid_json};
 use backchat_core::json::{self, Path, Value};
 
-pub(crate) use self::problems::Source;
+pub(crate) use self::problems::TemplateText;
 
 /// A loaded template and its warnings.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ impl Template {
         }
         let (value, places) = json::read_with_places(text)
             .map_err(|error| LoadError { diagnostics: vec![invalid_json(text, &error)] })?;
-        load_value(&value, &Path::root(), Some(Source { text, places: &places }))
+        load_value(&value, &Path::root(), Some(TemplateText { text, places: &places }))
     }
 
     /// Loads a template from a value; problems have paths, not lines.
@@ -145,7 +145,7 @@ pub(crate) fn too_large(place: Place) -> LoadError {
 }
 
 /// Loads the template at `base` of a document.
-pub(crate) fn load_value(value: &Value, base: &Path, source: Option<Source<'_>>) -> Result<Loaded, LoadError> {
+pub(crate) fn load_value(value: &Value, base: &Path, source: Option<TemplateText<'_>>) -> Result<Loaded, LoadError> {
     let mut check = Checker::default();
     let parts = template(&mut check, value);
     if let Some(source) = source {

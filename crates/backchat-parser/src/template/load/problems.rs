@@ -9,7 +9,7 @@ use backchat_core::text::slice;
 
 /// The text a template was read from, and the positions of its values.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'s> {
+pub(crate) struct TemplateText<'s> {
     pub text: &'s str,
     /// The positions of the template and everything below it.
     pub places: &'s Places,
@@ -75,7 +75,7 @@ impl Problem {
     }
 
     /// The bytes of the text it points at.
-    fn span(&self, source: Source<'_>) -> Option<Range<usize>> {
+    fn span(&self, source: TemplateText<'_>) -> Option<Range<usize>> {
         match &self.spot {
             Spot::Span(span) => Some(span.clone()),
             Spot::Value => Some(source.places.at(&self.path)?.value.clone()),
@@ -109,7 +109,7 @@ impl Checker {
     }
 
     /// Turns the problems into diagnostics, in the order of the file. Paths are relative to `base`.
-    pub fn into_diagnostics(self, base: &Path, source: Option<Source<'_>>) -> Vec<Diagnostic> {
+    pub fn into_diagnostics(self, base: &Path, source: Option<TemplateText<'_>>) -> Vec<Diagnostic> {
         let shown = |path: &Path| path.below(base).to_string();
         let Some(source) = source else {
             let placed = |problem: Problem| {
@@ -155,7 +155,7 @@ impl Checker {
     }
 }
 
-fn key_span(path: &Path, source: Source<'_>) -> Option<Range<usize>> {
+fn key_span(path: &Path, source: TemplateText<'_>) -> Option<Range<usize>> {
     let here = source.places.at(path)?;
     here.key.clone().or_else(|| Some(here.value.clone()))
 }

@@ -11,7 +11,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 #[cfg(feature = "write")]
 use super::Template;
-use super::load::{self, Source};
+use super::load::{self, TemplateText};
 use super::{Loaded, keys};
 use backchat_core::diagnostic::{
     Diagnostic, LARGEST_FILE, NotText, OUTPUTS_ALONE, Place, Severity, Sources, has_jinja, in_file, invalid_json,
@@ -173,7 +173,7 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
         Format::Neither if is_of_neither(&value) => return Err(vec![neither_format(&value, place())]),
         _ => {}
     }
-    match load::load_value(&value, &path, Some(Source { text, places: &places })) {
+    match load::load_value(&value, &path, Some(TemplateText { text, places: &places })) {
         Ok(mut loaded) => {
             loaded.warnings.extend(both.map(|entry| schema_beside(text, entry)));
             Ok((loaded.in_file(file), path))

@@ -1,6 +1,6 @@
 //! CT002: a chat with a tool's result does not begin with the render before it. `doctor` finds it in renders.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule};
 use backchat_probe::doctor::traps::BROKEN_TOOL_LOOP;
 
@@ -16,5 +16,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Write a calling turn the same way whether or not a result follows. `backchat doctor --explain prefix_tool` shows the first byte that differs.",
         },
     },
-    source: Source::Doctor,
+    finder: Finder::Doctor,
 };

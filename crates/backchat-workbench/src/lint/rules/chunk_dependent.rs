@@ -5,7 +5,7 @@
 //! parsed with the template (inside a region if the delimiter closes one), whole and cut in two. The finding quotes the
 //! smallest text that shows a difference.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::{Answer, characters, parser, read};
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
@@ -26,7 +26,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Leave out `|$`: a region that nothing closes ends with the text anyway. Write a literal instead of a pattern. If a marker has an optional tail, let a single next character decide where it ends, such as `\\s*`.",
         },
     },
-    source: Source::Run(check),
+    finder: Finder::Run(check),
 };
 
 /// How many texts are tried for a delimiter, at least and at most.

@@ -1,6 +1,6 @@
 //! RT012: a close that the body of its region may contain.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{Side, Subject};
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
@@ -17,7 +17,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Close with a marker that only the model's format writes, such as a special token, or include the text around it: `\"close_pattern\": \"\\\\}\\\\s*</call>\"`.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

@@ -1,6 +1,6 @@
 //! RT015: a close that ends a region inside a string, found by running it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::{parser_with, read};
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
@@ -19,7 +19,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Parse with `--closers-in-strings text` (`Options::closers_in_strings`), which takes a close marker inside a string as text. For other readers, the only fix is to close with a special token, which a tokenizer does not produce from plain text.",
         },
     },
-    source: Source::Run(check),
+    finder: Finder::Run(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

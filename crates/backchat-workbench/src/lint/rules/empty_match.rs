@@ -1,6 +1,6 @@
 //! RT014: a delimiter that can match without taking a character.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{Side, Subject};
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_parser::pattern::Pattern;
@@ -18,7 +18,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Let the pattern take at least the first character of the marker, or omit the close: another field's open ends the field without `open` by itself.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

@@ -1,6 +1,6 @@
 //! RT040: a start anchor that the text of an earlier turn can contain.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::{Path, Value};
@@ -17,7 +17,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Include text that only the chat template writes, such as a special token or the line break before the role: `\"start_anchor\": \"<|turn|>assistant\\n\"`.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 /// Text that people write, the names of roles included.

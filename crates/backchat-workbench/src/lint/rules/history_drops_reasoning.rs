@@ -1,6 +1,6 @@
 //! CT001: the chat template drops the reasoning of earlier turns. `doctor` finds it in renders.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule};
 use backchat_probe::doctor::traps::HISTORY_DROPS_REASONING;
 
@@ -16,5 +16,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Train on one turn at a time, or keep the history with a variable of the template. `backchat doctor` lists the variables.",
         },
     },
-    source: Source::Doctor,
+    finder: Finder::Doctor,
 };

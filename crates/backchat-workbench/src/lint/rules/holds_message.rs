@@ -1,6 +1,6 @@
 //! RT002: a pattern holds plain text until the message is complete, found by running it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::parser;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
@@ -18,7 +18,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Open the region with a marker of its own, or let the start anchor end where the region begins: `\"start_anchor\": \"<|assistant|>\"` with an open that the prompt writes.",
         },
     },
-    source: Source::Run(check),
+    finder: Finder::Run(check),
 };
 
 /// Plain text, fed a piece at a time.

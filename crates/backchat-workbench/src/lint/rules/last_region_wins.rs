@@ -1,6 +1,6 @@
 //! RT004: a later region of a field replaces an earlier one, found by running it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{Markers, Subject};
 use crate::lint::trial_parse::read_whole;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
@@ -20,7 +20,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Keep every piece with `\"repeats\": true, \"join\": \"\"`. vLLM and SGLang refuse `join` for `content` and `thinking`: for them the field stays as it is, so that these two are reported only with `--target` readers that accept it.",
         },
     },
-    source: Source::Run(check),
+    finder: Finder::Run(check),
 };
 
 /// Words that no marker contains.

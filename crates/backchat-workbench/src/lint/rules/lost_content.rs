@@ -1,6 +1,6 @@
 //! RT003: white space after a close replaces the content before the region, found by running it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{Markers, REASONING, Side, Subject};
 use crate::lint::trial_parse::read_whole;
 use backchat_core::diagnostic::{Diagnostic, Edit, Page, Rule, Severity};
@@ -20,7 +20,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Let the close take the white space: `\"close_pattern\": \"</call>\\\\s*\"`. Or keep every piece of text: `\"repeats\": true, \"join\": \"\"` for the content.",
         },
     },
-    source: Source::Run(check),
+    finder: Finder::Run(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

@@ -1,6 +1,6 @@
 //! RT024: braces that are not the placeholder they look like. The loader finds them.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule, Severity};
 
 pub(in crate::lint) static CHECK: Check = Check {
@@ -15,5 +15,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Write `\"{name}\"` without spaces, as a value of its own.",
         },
     },
-    source: Source::Loader(&["literal-braces", "placeholder-in-key"]),
+    finder: Finder::Loader(&["literal-braces", "placeholder-in-key"]),
 };

@@ -1,6 +1,6 @@
 //! CT006: a chat template reads a key or a variable that is probably misspelt. `doctor` finds it in the text.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule};
 use backchat_probe::doctor::traps::MISSPELT_KEY;
 
@@ -16,5 +16,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Correct the name. If your own program passes it under that name, turn the rule off for this file.",
         },
     },
-    source: Source::Doctor,
+    finder: Finder::Doctor,
 };

@@ -1,6 +1,6 @@
 //! CT007: a chat template writes a marker that is probably misspelt. `doctor` finds it in the text.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule};
 use backchat_probe::doctor::traps::MISSPELT_MARKER;
 
@@ -16,5 +16,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Correct the marker. If the two are different markers of the model, turn the rule off for this file.",
         },
     },
-    source: Source::Doctor,
+    finder: Finder::Doctor,
 };

@@ -1,6 +1,6 @@
 //! CT004: null content is printed as the word None. `doctor` finds it in renders.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule};
 use backchat_probe::doctor::traps::NULL_PRINTED_AS_NONE;
 
@@ -16,5 +16,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Print content only if there is any: `{% if m.content %}{{ m.content }}{% endif %}`.",
         },
     },
-    source: Source::Doctor,
+    finder: Finder::Doctor,
 };

@@ -1,6 +1,6 @@
 //! RT053: a pattern that the engines of other languages refuse.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
@@ -18,7 +18,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Write literals if they match the same, and no look-around, back-references, atomic groups or possessive repeats.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

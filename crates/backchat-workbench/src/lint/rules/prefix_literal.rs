@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Value;
@@ -19,7 +19,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Keep the shorter one and let a pattern take the rest: `\"close_pattern\": \"</think>\\\\s*\"`.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

@@ -1,6 +1,6 @@
 //! RT026: a key that occurs twice, or a value of an unexpected form. The loader finds it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule, Severity};
 
 pub(in crate::lint) static CHECK: Check = Check {
@@ -15,5 +15,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Keep one.",
         },
     },
-    source: Source::Loader(&["repeated-key", "odd-version"]),
+    finder: Finder::Loader(&["repeated-key", "odd-version"]),
 };

@@ -1,6 +1,6 @@
 //! RT021: a group called `content`. The loader finds it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule, Severity};
 
 pub(in crate::lint) static CHECK: Check = Check {
@@ -15,5 +15,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Give the group another name.",
         },
     },
-    source: Source::Loader(&["shadowed-capture"]),
+    finder: Finder::Loader(&["shadowed-capture"]),
 };

@@ -1,6 +1,6 @@
 //! RT013: no field closes with the token that ends the turn.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::read_whole;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
@@ -18,7 +18,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Give the field that ends the message a `close` with every token that may end a turn: `\"close\": [\"<|end|>\", \"<|stop|>\"]`.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

@@ -1,6 +1,6 @@
 //! RT054: something that a target loads and then drops or misreads.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 
@@ -16,7 +16,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Write what the finding says; often a literal instead of a pattern.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

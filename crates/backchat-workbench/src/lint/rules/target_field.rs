@@ -1,6 +1,6 @@
 //! RT050: a field or default whose name a target refuses; the fix renames it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{REASONING, Subject};
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_derive::targets::{Reason, Refusal};
@@ -17,7 +17,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Rename the field as the target does; keep one file for each target if their names differ.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

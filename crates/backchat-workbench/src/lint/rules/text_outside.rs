@@ -1,6 +1,6 @@
 //! RT005: no field takes the text outside all regions.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::Path;
@@ -17,7 +17,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Add a field without `open`, closed by the marker that ends the turn: `\"content\": {\"close\": \"<|end|>\"}`.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 /// The field of the answer.

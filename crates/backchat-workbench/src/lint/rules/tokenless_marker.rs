@@ -1,6 +1,6 @@
 //! RT041: a marker of a delimiter that the tokenizer has no token for.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_core::json::{Path, Value};
@@ -17,7 +17,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "If the tokenizer spells the marker differently, use its spelling. If the model was trained to write it in plain text, nothing can be done: the marker is matched as text.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

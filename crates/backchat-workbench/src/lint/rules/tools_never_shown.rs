@@ -1,6 +1,6 @@
 //! CT005: the chat template takes tools and never shows them. `doctor` finds it in renders.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule};
 use backchat_probe::doctor::traps::TOOLS_NEVER_SHOWN;
 
@@ -16,5 +16,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Describe the tools in a system message, or take a template that writes `tools`.",
         },
     },
-    source: Source::Doctor,
+    finder: Finder::Doctor,
 };

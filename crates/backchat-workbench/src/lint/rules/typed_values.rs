@@ -1,6 +1,6 @@
 //! RT030: tagged values whose type is guessed from their text.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
 use backchat_parser::template::Field;
@@ -17,7 +17,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Leave `value_parser` out, so that values are text, and pass the tools to the parser. Keep it if the format really writes JSON, quotes around strings included.",
         },
     },
-    source: Source::Check(check),
+    finder: Finder::Check(check),
 };
 
 /// Whether the text of a value shows that it is a string: by a dialect's marks, or by quotes in the pattern itself.

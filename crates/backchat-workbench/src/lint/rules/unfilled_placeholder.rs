@@ -1,6 +1,6 @@
 //! RT022: a placeholder that no text can fill. The loader finds it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule, Severity};
 
 pub(in crate::lint) static CHECK: Check = Check {
@@ -15,5 +15,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Capture the name in `open_pattern` or `close_pattern`, or go down into the value: `\"{content.name}\"`.",
         },
     },
-    source: Source::Loader(&["unfilled-placeholder"]),
+    finder: Finder::Loader(&["unfilled-placeholder"]),
 };

@@ -1,6 +1,6 @@
 //! RT023: a value that cannot be what `transform_each` or `join` needs. The loader finds it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule, Severity};
 
 pub(in crate::lint) static CHECK: Check = Check {
@@ -15,5 +15,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Use `transform_each` with a list of objects, and `join` with text.",
         },
     },
-    source: Source::Loader(&["transform-each-of-values", "join-of-values", "unusable-default"]),
+    finder: Finder::Loader(&["transform-each-of-values", "join-of-values", "unusable-default"]),
 };

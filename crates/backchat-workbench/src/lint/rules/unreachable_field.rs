@@ -1,6 +1,6 @@
 //! RT010: a field that never opens, found by running the template.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use crate::lint::subject::{Side, Subject};
 use crate::lint::trial_parse::read_whole;
 use backchat_core::diagnostic::{Diagnostic, Page, Rule, Severity};
@@ -19,7 +19,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Give the field a marker of its own, or a longer one.",
         },
     },
-    source: Source::Run(check),
+    finder: Finder::Run(check),
 };
 
 /// Texts that may follow a marker: a pattern may look ahead for white space, punctuation or a word.

@@ -1,6 +1,6 @@
 //! CT003: the generation blocks leave out the marker that ends the turn. `doctor` finds it in renders.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule};
 use backchat_probe::doctor::traps::UNTRAINED_STOP;
 
@@ -16,5 +16,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "End the block after the marker: `{% generation %}{{ m.content }}<|im_end|>{% endgeneration %}`.",
         },
     },
-    source: Source::Doctor,
+    finder: Finder::Doctor,
 };

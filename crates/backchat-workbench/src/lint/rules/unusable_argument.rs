@@ -1,6 +1,6 @@
 //! RT025: an argument that a content parser does not know or cannot use. The loader finds it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule, Severity};
 
 pub(in crate::lint) static CHECK: Check = Check {
@@ -15,7 +15,7 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Spell the argument as the format does; a `tag_pattern` needs the groups `key` and `value`.",
         },
     },
-    source: Source::Loader(&[
+    finder: Finder::Loader(&[
         "unusable-argument",
         "unknown-argument",
         "no-value-group",

@@ -1,6 +1,6 @@
 //! RT020: a named group that reaches no transform. The loader finds it.
 
-use crate::lint::check::{Check, Source};
+use crate::lint::check::{Check, Finder};
 use backchat_core::diagnostic::{Page, Rule, Severity};
 
 pub(in crate::lint) static CHECK: Check = Check {
@@ -15,5 +15,5 @@ pub(in crate::lint) static CHECK: Check = Check {
             fix: "Use the group: `{\"name\": \"{name}\", \"arguments\": \"{content}\"}`. Or make it `(?:…)`.",
         },
     },
-    source: Source::Loader(&["unused-capture"]),
+    finder: Finder::Loader(&["unused-capture"]),
 };

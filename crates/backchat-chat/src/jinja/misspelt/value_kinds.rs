@@ -8,11 +8,11 @@ pub const A_LOOP: &str = "a loop";
 
 /// What a value may be, as a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shapes(u16);
+pub(super) struct ValueKinds(u16);
 
 /// One thing that a value may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum ValueKind {
     Messages,
     Message,
     Content,
@@ -35,7 +35,7 @@ pub(super) enum Shape {
     Other,
 }
 
-impl Shape {
+impl ValueKind {
     pub(super) const ALL: [Self; 16] = [
         Self::Messages,
         Self::Message,
@@ -132,11 +132,11 @@ impl Shape {
     }
 }
 
-impl Shapes {
+impl ValueKinds {
     pub(super) const NONE: Self = Self(0);
-    pub(super) const OTHER: Self = Self(1 << Shape::Other as u16);
+    pub(super) const OTHER: Self = Self(1 << ValueKind::Other as u16);
 
-    pub(super) fn of(shape: Shape) -> Self {
+    pub(super) fn of(shape: ValueKind) -> Self {
         Self(1 << shape as u16)
     }
 
@@ -144,11 +144,11 @@ impl Shapes {
         Self(self.0 | other.0)
     }
 
-    pub(super) fn iter(self) -> impl Iterator<Item = Shape> {
-        Shape::ALL.into_iter().filter(move |shape| self.0 & (1 << *shape as u16) != 0)
+    pub(super) fn iter(self) -> impl Iterator<Item = ValueKind> {
+        ValueKind::ALL.into_iter().filter(move |shape| self.0 & (1 << *shape as u16) != 0)
     }
 
-    pub(super) fn map(self, change: impl Fn(Shape) -> Shape) -> Self {
+    pub(super) fn map(self, change: impl Fn(ValueKind) -> ValueKind) -> Self {
         self.iter().fold(Self::NONE, |all, shape| all.or(Self::of(change(shape))))
     }
 
@@ -157,7 +157,7 @@ impl Shapes {
         if self.0 & Self::OTHER.0 != 0 {
             return None;
         }
-        let with_keys = || self.iter().filter_map(Shape::keys);
+        let with_keys = || self.iter().filter_map(ValueKind::keys);
         if with_keys().any(|(_, keys)| keys.contains(&key)) {
             return None;
         }
@@ -174,6 +174,6 @@ fn lacks_letter(written: &str, name: &str) -> bool {
     written.len() < name.len() && typo(written, name).is_some()
 }
 
-pub(super) fn pairs(of: Shapes) -> Shapes {
-    of.map(|shape| if shape == Shape::Properties { Shape::Pairs } else { Shape::Other })
+pub(super) fn pairs(of: ValueKinds) -> ValueKinds {
+    of.map(|shape| if shape == ValueKind::Properties { ValueKind::Pairs } else { ValueKind::Other })
 }
