@@ -67,7 +67,9 @@ def test_arrays_and_encodings_are_lists():
 
 def test_a_signal_ends_a_batch():
     run = """
-import _thread, threading, backchat
+import _thread, signal, threading, backchat
+# A shell starts what it runs in the background with this signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.3, _thread.interrupt_main).start()
 template = {"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}
 try:
