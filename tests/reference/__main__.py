@@ -31,7 +31,7 @@ PARTS = {
     "grammars": ("grammars, in their engines", "transformers numpy pydantic apache-tvm-ffi xgrammar llguidance"),
     "servers": (
         "the plug-ins, inside the servers",
-        f"{PLUGINS} pytest vllm sglang renderers httpx tokenizers mlx mlx-cpu mlx-lm module",
+        f"{PLUGINS} pytest anthropic vllm sglang renderers httpx tokenizers mlx mlx-cpu mlx-lm module",
     ),
     "crates": ("the project's tests, with the newest crates", ""),
 }

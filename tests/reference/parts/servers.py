@@ -17,6 +17,7 @@ TESTS = [
     "test_servers.py",
     "test_contract.py",
     "test_openai.py",
+    "test_clients.py",
     "test_transformers.py",
     "test_renderers.py",
     "test_mlx_lm.py",
