@@ -174,7 +174,15 @@ def openai_completion(
 class Chunks:
     """The chunks of one answer, and the members they share."""
 
-    def __init__(self, model: str, id: str | None, finish_reason: FinishReason, *, withdraws: bool = False) -> None:
+    def __init__(
+        self,
+        model: str,
+        id: str | None,
+        finish_reason: FinishReason,
+        *,
+        withdraws: bool = False,
+        new_id: Callable[[int], str] = "call_{}".format,
+    ) -> None:
         self.shared = {
             "id": id or f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion.chunk",
@@ -183,6 +191,8 @@ class Chunks:
         }
         #: How many calls there are.
         self.calls = 0
+        #: Makes the id of a call to which the model gave none, from its number.
+        self._new_id = new_id
         #: Whether the calls of a broken region can be taken back.
         self._withdraws = withdraws
         #: Those before the open region.
@@ -262,7 +272,7 @@ class Chunks:
 
     def _begin(self, name: str, arguments: str, id: str | None) -> dict[str, Any]:
         function = {"name": name, "arguments": arguments}
-        call = {"index": self.calls, "id": id or f"call_{self.calls}", "type": "function", "function": function}
+        call = {"index": self.calls, "id": id or self._new_id(self.calls), "type": "function", "function": function}
         self.calls += 1
         return self._chunk({"tool_calls": [call]})
 

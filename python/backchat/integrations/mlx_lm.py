@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import json
 import logging
+import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ class _Answer:
         self._parser = backchat.ResponseParser(template, prompt, tools=tools, recover=recover_of(template))
         self._ending: str | None = None
         # What becomes of broken calls and of those that are cut off is decided there, for every server.
-        self._chunks = Chunks("", None, lambda: self._ending)
+        self._chunks = Chunks("", None, lambda: self._ending, new_id=lambda _: str(uuid.uuid4()))
         self._begun = self._parser.initial_events
 
     def feed(self, text: str) -> list[tuple[str, str]]:
@@ -76,14 +77,14 @@ class _Answer:
     def finish(self, ending: str) -> list[tuple[str, str]]:
         self._ending = ending
         found = self._segments(self._parser.finalize()[1])
-        return found + [segment for chunk in self._chunks.broken() for segment in _segments(chunk)]
+        return found + [segment for chunk in self._chunks.broken() for segment in _segments_of(chunk)]
 
     def _segments(self, events: list[dict[str, Any]]) -> list[tuple[str, str]]:
         chunks = (chunk for event in events for chunk in self._chunks.of(event))
-        return [segment for chunk in chunks for segment in _segments(chunk)]
+        return [segment for chunk in chunks for segment in _segments_of(chunk)]
 
 
-def _segments(chunk: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _segments_of(chunk: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, more in chunk["choices"][0]["delta"].items():
         if name == "tool_calls":
             for call in more:
@@ -96,12 +97,11 @@ def _segments(chunk: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
-    """A call as mlx-lm's own parsers return it. The server makes an id if the model wrote none."""
-    name, arguments = call["function"]["name"], call["function"]["arguments"]
+    """A call in the form that mlx-lm's own parsers return."""
+    arguments = call["function"]["arguments"]
     with contextlib.suppress(ValueError):
         arguments = json.loads(arguments)
-    is_written = call["id"] != f"call_{call['index']}"
-    return {"name": name, "arguments": arguments} | ({"id": call["id"]} if is_written else {})
+    return {"id": call["id"], "name": call["function"]["name"], "arguments": arguments}
 
 
 def _read_call(text: str, tools: Any) -> Any:
