@@ -1,7 +1,7 @@
-"""Backchat in mlx-lm's server: `python -m backchat.integrations.mlx_lm --model MODEL` in place of `mlx_lm.server`.
+"""mlx-lm's server with Backchat's parser: `python -m backchat.integrations.mlx_lm --model MODEL`.
 
-The server finds calls and reasoning between markers of its own list, and reads each call with one of its modules. Here it
-reads a chat answer with the model's response template, or with the one derived from its chat template if that is proved.
+`mlx_lm.server` recognizes a fixed list of formats. With this adapter it parses chat answers with the model's response
+template, or with the draft derived from its chat template if the draft is proved.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CONTENT, THOUGHT, CALL = "normal", "reasoning", "tool"
 
 
 class _Parsed(str):
-    """The text of one step, with what it is: pairs of a state and a text."""
+    """The text of one step, split into pairs of a state and a text."""
 
     segments: list[tuple[str, str]]
 
@@ -50,7 +50,7 @@ class _Parsed(str):
 
 
 class _Segments(TextStateMachine):
-    """mlx-lm's state machine, which passes on what has been parsed."""
+    """mlx-lm's state machine. It returns the segments of parsed text unchanged."""
 
     @staticmethod
     def split(state: Any, text: str) -> Any:
@@ -66,7 +66,7 @@ class _Answer:
     def __init__(self, template: dict[str, Any], prompt: str, tools: Any) -> None:
         self._parser = backchat.ResponseParser(template, prompt, tools=tools, recover=recover_of(template))
         self._ending: str | None = None
-        # What becomes of broken calls and of those that are cut off is decided there, for every server.
+        # `Chunks` decides, for all servers, what happens to broken calls and to calls that were cut off.
         self._chunks = Chunks("", None, lambda: self._ending, new_id=lambda _: str(uuid.uuid4()))
         self._begun = self._parser.initial_events
 
@@ -105,15 +105,15 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_call(text: str, tools: Any) -> Any:
-    """Take the place of the model's module for calls, which have been read."""
+    """Replaces mlx-lm's parser of calls: `text` is a parsed call."""
     return json.loads(text)
 
 
 def _answered(response: Any, stops: TextStateMachine, answer: _Answer) -> Iterator[Any]:
-    """The steps of a generation, their texts parsed.
+    """Parse the texts of a generation's steps.
 
-    The server ignores the text of the step that stops, where the last events arrive: they go out with the step before,
-    which waits for it.
+    The server ignores the text of the final step if the model stopped, but the last events arrive only then. So each step
+    is held until the next one arrives, and the last events are sent with the step before the final one.
     """
     state, waiting = stops.make_state(CONTENT), None
     for step in response:
@@ -139,7 +139,7 @@ def _answered(response: Any, stops: TextStateMachine, answer: _Answer) -> Iterat
 
 
 def _template(tokenizer: Any) -> dict[str, Any] | None:
-    """A model's response template; `None` if it has none, and none can be derived and proved."""
+    """A model's response template, stored or derived; `None` if there is none and no draft is proved."""
     if getattr(tokenizer, "has_no_response_template", False):
         return None
     try:
@@ -160,7 +160,7 @@ _generate = server.ResponseGenerator.generate
 
 
 def _tokenize_thinking(self: Any, tokenizer: Any, request: Any, args: Any) -> Any:
-    """The prompt of a model that reasons, which mlx-lm would tell not to if it does not know the markers."""
+    """Enable thinking for models that reason: mlx-lm disables it if it does not recognize their markers."""
     asked = {**self.model_provider.cli_args.chat_template_args, **(args.chat_template_kwargs or {})}
     is_silent = request.request_type == "chat" and not asked.keys() & {"enable_thinking", tokenizer._thinking_kwarg}
     if is_silent and not tokenizer.has_thinking and _reasons(_template(tokenizer)):
@@ -187,7 +187,7 @@ def _generate_parsed(self: Any, request: Any, *args: Any, **options: Any) -> Any
 
 
 def patch() -> None:
-    """Let mlx-lm's server read chat answers with response templates."""
+    """Make mlx-lm's server parse chat answers with response templates."""
     server.TextStateMachine = _Segments
     server.ResponseGenerator._tokenize = _tokenize_thinking
     server.ResponseGenerator._make_state_machine = _make_state_machine_for_answers
