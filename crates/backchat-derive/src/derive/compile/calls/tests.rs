@@ -1,0 +1,264 @@
+//! The field that reads calls, in every layout.
+
+use super::*;
+use crate::derive::by_hand::{draft, named_body, object_body, pairs, read, said_calls, wire_with};
+use crate::derive::compile::compile;
+use crate::wire::structure::Body;
+use backchat_parser::pattern::Pattern;
+
+/// Reads a text with the draft of a wire under these choices: the content and the calls.
+fn read_under(wire: &WireFormat, choices: Choices, text: &str) -> (String, Vec<String>) {
+    let message = read(&compile(wire, &choices, "thinking"), text);
+    let content = message.get("content").and_then(Value::as_str).map_or_else(String::new, str::to_owned);
+    (content, said_calls(&message))
+}
+
+fn plain(wire: &WireFormat, text: &str) -> (String, Vec<String>) {
+    read_under(wire, Choices::default(), text)
+}
+
+fn in_array() -> Body {
+    let mut body = object_body();
+    if let Some(object) = &mut body.object {
+        object.in_array = true;
+    }
+    body
+}
+
+#[test]
+fn each_layout_reads_its_calls_and_leaves_prose_alone() {
+    let marked = wire_with(["", "<call>", "</call>", "", ""], object_body());
+    let listed = wire_with(["<calls>[", "", "", ", ", "]</calls>"], in_array());
+    let between_marks = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", Arguments::Json));
+    let tags = Arguments::Pairs(Box::new(pairs(["<", ">", "</>", ""])));
+    let keyed = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", tags.clone()));
+    let planned = wire_with(["*plan*", "#", "", "; ", "*end plan*"], named_body("", tags));
+    let mut before_text = wire_with(["<calls>[", "", "", ", ", "]"], in_array());
+    before_text.content.place = Place::After;
+    let table: [(&str, &WireFormat, &str, &str, &[&str]); 11] = [
+        (
+            "listed before text",
+            &before_text,
+            "<calls>[{\"name\": \"f\", \"arguments\": {\"a\": [{\"b\": [{}]}]}}]So [it] is.<end>",
+            "So [it] is.",
+            &["f{\"a\": [{\"b\": [{}]}]}"],
+        ),
+        (
+            "marked",
+            &marked,
+            "Hi.<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>",
+            "Hi.",
+            &["f{\"a\": 1}"],
+        ),
+        (
+            "two marked",
+            &marked,
+            "<call>{\"name\": \"f\", \"arguments\": {}}</call>\n<call>{\"name\": \"g\", \"arguments\": {}}</call><end>",
+            "",
+            &["f{}", "g{}"],
+        ),
+        // White space next to the marks does not matter.
+        ("spaced", &marked, "<call>\n{\"name\":\"f\",\"arguments\":{}}\n</call>\n<end>", "", &["f{}"]),
+        ("no call", &marked, "A {\"name\": \"f\"} is an object.<end>", "A {\"name\": \"f\"} is an object.", &[]),
+        (
+            "listed",
+            &listed,
+            "<calls>[{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\", \"arguments\": {}}]</calls><end>",
+            "",
+            &["f{}", "g{}"],
+        ),
+        ("an array in prose", &listed, "See [{\"a\": 1}].<end>", "See [{\"a\": 1}].", &[]),
+        ("named", &between_marks, "Hi.<f=get>{\"a\": [1]}</f><end>", "Hi.", &["get{\"a\": [1]}"]),
+        (
+            "keyed",
+            &keyed,
+            "<f=get><a>x</><b>y</></f>\n<f=put></f><end>",
+            "",
+            &["get{\"a\": \"x\", \"b\": \"y\"}", "put{}"],
+        ),
+        // Nothing but the end of the section, or the next call, follows a name without arguments.
+        (
+            "planned",
+            &planned,
+            "*plan*#put; #get<a>x</>; #now*end plan*<end>",
+            "",
+            &["put{}", "get{\"a\": \"x\"}", "now{}"],
+        ),
+        ("cut off by the stop", &keyed, "<f=get><a>x</><end>", "", &["get{\"a\": \"x\"}"]),
+    ];
+    for (name, wire, text, content, calls) in table {
+        let (got, said) = plain(wire, text);
+        assert_eq!((got.as_str(), said), (content, calls.iter().map(|call| (*call).to_owned()).collect()), "{name}");
+    }
+}
+
+#[test]
+fn a_guarded_close_matches_only_where_a_call_can_end() {
+    let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+    let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": \"a </call> b\"}}</call><end>";
+    let guarded = Choices { guard: Guard::Always, ..Choices::default() };
+    assert_eq!(read_under(&wire, guarded, text).1, ["f{\"a\": \"a </call> b\"}"]);
+    assert_eq!(plain(&wire, text).1, [""; 0], "the plain close cuts the call inside its string");
+}
+
+#[test]
+fn a_close_that_a_value_may_contain_follows_the_end_of_an_argument() {
+    let body = named_body("(", Arguments::Pairs(Box::new(pairs(["<k>", "<v>", "</k>", ""]))));
+    let wire = wire_with(["<calls>", "", ")", "\n", "</calls>"], body);
+    let text = "<calls>f(<k>a<v>x)g(y</k>)\nh()</calls><end>";
+    let behind = Choices { guard: Guard::Behind, ..Choices::default() };
+    assert_eq!(read_under(&wire, behind, text).1, ["f{\"a\": \"x)g(y\"}", "h{}"]);
+    assert_ne!(plain(&wire, text).1, read_under(&wire, behind, text).1, "the plain close is found inside the value");
+}
+
+#[test]
+fn an_object_without_a_close_does_not_end_inside_a_string() {
+    let mut wire = wire_with(["", "<call>", "", "", ""], object_body());
+    wire.content.place = Place::After;
+    let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": [\"}\", \"}}\", \"b\"]}} Hi<end>";
+    let guarded = Choices { guard: Guard::Always, ..Choices::default() };
+    assert_eq!(
+        read_under(&wire, guarded, text),
+        ("Hi".to_owned(), vec!["f{\"a\": [\"}\", \"}}\", \"b\"]}".to_owned()])
+    );
+    assert_ne!(plain(&wire, text), read_under(&wire, guarded, text), "the plain close is found inside a string");
+}
+
+#[test]
+fn a_region_of_arguments_captures_the_name_in_its_opening() {
+    let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+    let arguments = Choices { region: CallRegion::Arguments, ..Choices::default() };
+    let template = compile(&wire, &arguments, "thinking");
+    let field = template.get("fields").and_then(|fields| fields.get("tool_calls")).unwrap();
+    assert_eq!(
+        field.get("transform").unwrap().get("function").unwrap().to_string(),
+        r#"{"name": "{name}", "arguments": "{content}"}"#
+    );
+    assert!(field.get("open_pattern").and_then(Value::as_str).unwrap().contains("(?P<name>"), "{field}");
+    let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>";
+    assert_eq!(said_calls(&read(&template, text)), ["f{\"a\": 1}"]);
+}
+
+#[test]
+fn exact_white_space_is_part_of_the_marks() {
+    let wire = wire_with(["", "<call>\n", "\n</call>", "", ""], object_body());
+    let exact = Choices { exact_space: true, ..Choices::default() };
+    let [close, spaced] = [exact, Choices::default()].map(|choices| {
+        let template = compile(&wire, &choices, "thinking");
+        let field = template.get("fields").and_then(|fields| fields.get("tool_calls")).unwrap().clone();
+        field.get("close_pattern").and_then(Value::as_str).unwrap().to_owned()
+    });
+    assert!(close.starts_with("(?:\\n</call>|"), "{close}");
+    assert!(spaced.starts_with("(?:</call>|"), "{spaced}");
+}
+
+#[test]
+fn content_ends_where_a_call_begins() {
+    let of = |texts, body| {
+        let wire = wire_with(texts, body);
+        opening(&wire, wire.calls.as_ref().unwrap(), &Choices::default())
+    };
+    let object = "{\"name\": \"f\", \"arguments\": {}}";
+    let bare = object_body();
+    for (pattern, text, is_opening) in [
+        (of(["", "<call>", "</call>", "", ""], bare.clone()), "<call>", true),
+        (of(["", "<call>", "</call>", "", ""], bare.clone()), object, false),
+        // Prose may contain the word of a section: a call must follow it.
+        (of(["calls:", "", "", ", ", ""], bare.clone()), "calls: and so on", false),
+        (of(["calls:", "", "", ", ", ""], bare.clone()), "calls:\n{\"name\": \"f\", \"arguments\": ", true),
+        (of(["", "", "", "", ""], bare.clone()), object, true),
+        (of(["", "", "", "", ""], bare), "{\"size\": 1}", false),
+    ] {
+        let found = Pattern::new(&pattern).unwrap().find_at(text, 0).unwrap().is_some_and(|found| found.span().0 == 0);
+        assert_eq!(found, is_opening, "{pattern} {text}");
+    }
+}
+
+#[test]
+fn a_name_with_a_number_is_an_id() {
+    let text = |text: &str| CallPart::Text(text.to_owned());
+    let numbered = [CallPart::Name, text(":"), CallPart::Counter(0), text("<args>")];
+    let mut open = "<call>functions.";
+    let made = numbered_id(&numbered, &mut open);
+    assert_eq!((made, open), (Some(vec![CallPart::NamedId, text("<args>")]), "<call>"));
+    for not in [
+        vec![CallPart::Name, text("#"), CallPart::Counter(0), text("<args>")],
+        // Nothing ends the number.
+        vec![CallPart::Name, text(":"), CallPart::Counter(0)],
+        vec![CallPart::Name, text(":"), CallPart::Counter(0), text("<id>"), CallPart::Id],
+    ] {
+        let mut open = "<call>functions.";
+        assert_eq!((numbered_id(&not, &mut open), open), (None, "<call>functions."), "{not:?}");
+    }
+    let body = Body { head: numbered.to_vec(), ..named_body("", Arguments::Json) };
+    let wire = wire_with(["", "<call>functions.", "</call>", "", ""], body);
+    let message = read(&draft(&wire), "<call>functions.get:0<args>{\"a\": 1}</call><end>");
+    assert_eq!(said_calls(&message), ["get{\"a\": 1}"]);
+    let id = message.get("tool_calls").and_then(Value::as_list).unwrap()[0].get("id").and_then(Value::as_str);
+    assert_eq!(id, Some("functions.get:0"));
+}
+
+#[test]
+fn a_call_without_arguments_may_leave_out_the_text_around_them() {
+    let left_out = |before: &str, after: &str| {
+        Some(LeftOut { before: before.to_owned(), after: after.to_owned(), instead: String::new() })
+    };
+    let tagged = Body { left_out: left_out("<with>", "</with>"), ..named_body("<with>", Arguments::Json) };
+    let tagged = wire_with(["", "<call>", "</with></call>", "", ""], tagged);
+    let spaced = Body { left_out: left_out(" ", ""), ..named_body(" ", Arguments::Json) };
+    let spaced = wire_with(["", "<call>", "</call>", "", ""], spaced);
+    let object = Body { left_out: left_out(", \"arguments\": ", ""), ..object_body() };
+    let object = wire_with(["", "<call>", "</call>", "", ""], object);
+    for (wire, full, empty) in [
+        (&tagged, "<call>f<with>{\"a\": 1}</with></call>", "<call>f</call>"),
+        (&spaced, "<call>f {\"a\": 1}</call>", "<call>f</call>"),
+        (&object, "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call>", "<call>{\"name\": \"f\"}</call>"),
+    ] {
+        let read = plain(wire, &format!("{empty}{full}{empty}<end>"));
+        assert_eq!(read, (String::new(), ["f{}", "f{\"a\": 1}", "f{}"].map(str::to_owned).to_vec()), "{full}");
+    }
+}
+
+#[test]
+fn a_call_without_arguments_may_have_another_text_in_their_place() {
+    let left_out = |before: &str, after: &str, instead: &str| {
+        let [before, after, instead] = [before, after, instead].map(str::to_owned);
+        Some(LeftOut { before, after, instead })
+    };
+    let closed = Body { left_out: left_out(">", "</call>", "/>"), ..named_body(">", Arguments::Json) };
+    let closed = wire_with(["", "<call ", "</call>", "", ""], closed);
+    let word = Body { left_out: left_out("", "", "none"), ..named_body(" ", Arguments::Json) };
+    let word = wire_with(["", "<call>", "</call>", "", ""], word);
+    for (wire, full, empty) in [
+        (&closed, "<call f>{\"a\": \"<b/>\"}</call>", "<call f/>"),
+        (&word, "<call>f {\"a\": \"<b/>\"}</call>", "<call>f none</call>"),
+    ] {
+        let read = plain(wire, &format!("{empty}{full}{empty}<end>"));
+        let wanted = ["f{}", "f{\"a\": \"<b/>\"}", "f{}"].map(str::to_owned).to_vec();
+        assert_eq!(read, (String::new(), wanted), "{full}");
+    }
+}
+
+#[test]
+fn a_look_ahead_finds_a_name_after_the_arguments() {
+    let text = |text: &str| CallPart::Text(text.to_owned());
+    let body = Body {
+        head: vec![],
+        arguments: Arguments::Json,
+        tail: vec![text("<to>"), CallPart::Name],
+        object: None,
+        left_out: None,
+    };
+    let wire = wire_with(["", "<call>", "</call>", "", ""], body);
+    assert_eq!(plain(&wire, "<call>{\"a\": 1}<to>f</call><end>").1, ["f{\"a\": 1}"]);
+}
+
+#[test]
+fn white_space_in_json_may_vary_but_not_inside_strings() {
+    assert_eq!(json_text("{\"a b\": \""), "\\{\\s*\"a b\":\\s*\"");
+    assert_eq!(json_text("\"x: {\""), "\"x: \\{\"", "punctuation in a string is text");
+    let Some(mut object) = object_body().object else { panic!("an object") };
+    assert_eq!(object_start(&object), "\\{\\s*\"name\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*\"arguments\"\\s*:");
+    object.name = None;
+    assert_eq!(object_start(&object), "\\{\\s*\"[^\"]+\"\\s*:\\s*\\{", "the name is the key");
+}
