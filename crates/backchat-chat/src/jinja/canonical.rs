@@ -1,14 +1,19 @@
 //! A template as a text that is equal for two templates only if they are one program: white space control applied, own
 //! names as numbers, literals joined, comments, quotes, dead branches and other spellings of one relation gone.
 
+mod constant;
+mod uses;
+
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use super::survey::Survey;
 use super::syntax;
 use super::syntax::tree::{
-    Argument, BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Parameters, Statement, StatementKind, Target, UnaryOp,
+    Argument, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target, UnaryOp,
 };
+use constant::{constant_text, constant_truth};
+use uses::Uses;
 
 /// The canonical text of a normalized source; none if it does not parse. `is_method` says whether some type has a method
 /// of a name, so that looking it up as an attribute is not looking it up as a key.
@@ -23,147 +28,12 @@ pub(crate) fn canonical(source: &str, is_method: fn(&str) -> bool) -> Option<Str
     Some(writer.out)
 }
 
-/// The names that a template binds, and those whose spelling may show.
-#[derive(Default)]
-struct Uses<'s> {
-    bound: HashSet<&'s str>,
-    macros: HashSet<&'s str>,
-    kept: HashSet<&'s str>,
-}
-
-impl<'s> Uses<'s> {
-    fn body(&mut self, body: &Body<'s>) {
-        // A macro shows its name unless it is called.
-        for statement in body {
-            if let StatementKind::Macro { name, .. } = &statement.kind {
-                self.macros.insert(name);
-            }
-        }
-        body.iter().for_each(|statement| self.statement(statement));
-    }
-
-    fn parameters(&mut self, parameters: &Parameters<'s>) {
-        for (name, default) in parameters {
-            self.bound.insert(name);
-            default.iter().for_each(|default| self.expression(default));
-        }
-    }
-
-    fn statement(&mut self, statement: &Statement<'s>) {
-        match &statement.kind {
-            StatementKind::Text(_) | StatementKind::Load(_) | StatementKind::Break | StatementKind::Continue => {}
-            StatementKind::Output(value) => self.expression(value),
-            StatementKind::Set(target, value) => {
-                self.bound.extend(target.names());
-                self.expression(value);
-            }
-            StatementKind::SetBlock { target, filter, body } => {
-                self.bound.extend(target.names());
-                filter.iter().for_each(|filter| self.expression(filter));
-                self.body(body);
-            }
-            StatementKind::If { branches, otherwise } => {
-                for (test, body) in branches {
-                    self.expression(test);
-                    self.body(body);
-                }
-                self.body(otherwise);
-            }
-            StatementKind::For { target, over, only, body, otherwise, .. } => {
-                self.bound.extend(target.names());
-                self.expression(over);
-                only.iter().for_each(|only| self.expression(only));
-                self.body(body);
-                self.body(otherwise);
-            }
-            StatementKind::Macro { name, parameters, body } => {
-                self.bound.insert(name);
-                self.parameters(parameters);
-                self.body(body);
-            }
-            StatementKind::CallBlock { parameters, call, body } => {
-                self.parameters(parameters);
-                self.expression(call);
-                self.body(body);
-            }
-            StatementKind::With { bindings, body } => {
-                for (target, value) in bindings {
-                    self.bound.extend(target.names());
-                    self.expression(value);
-                }
-                self.body(body);
-            }
-            StatementKind::FilterBlock { filter: head, body } | StatementKind::AutoEscape { enabled: head, body } => {
-                self.expression(head);
-                self.body(body);
-            }
-            StatementKind::Generation(body) | StatementKind::Block { body, .. } => self.body(body),
-        }
-    }
-
-    fn expression(&mut self, expression: &Expr<'s>) {
-        match &expression.kind {
-            ExprKind::Name(name) if self.macros.contains(name) => {
-                self.kept.insert(name);
-            }
-            ExprKind::Call(of, arguments) => {
-                if !matches!(of.kind, ExprKind::Name(_)) {
-                    self.expression(of);
-                }
-                for argument in arguments {
-                    match argument {
-                        // Parameters are named by calls, and namespaces by what is looked up in them.
-                        Argument::Keyword(name, _) => {
-                            self.kept.insert(name);
-                        }
-                        Argument::KeywordSpread(_) => self.kept.extend(self.bound.iter()),
-                        Argument::Positional(_) | Argument::Spread(_) => {}
-                    }
-                    self.expression(argument.value());
-                }
-            }
-            _ => expression.children(&mut |child| self.expression(child)),
-        }
-    }
-}
-
 struct Writer<'s> {
     kept: HashSet<&'s str>,
     bound: HashSet<&'s str>,
     numbers: HashMap<&'s str, usize>,
     out: String,
     is_method: fn(&str) -> bool,
-}
-
-/// A constant that decides a condition.
-fn constant_truth(expression: &Expr<'_>) -> Option<bool> {
-    match &expression.kind {
-        ExprKind::Literal(Literal::None) => Some(false),
-        ExprKind::Literal(Literal::Bool(value)) => Some(*value),
-        ExprKind::Literal(Literal::Str(text)) => Some(!text.is_empty()),
-        ExprKind::Unary(UnaryOp::Not, operand) => constant_truth(operand).map(|truth| !truth),
-        ExprKind::Binary(BinaryOp::And, operands) => match (constant_truth(&operands.0), constant_truth(&operands.1)) {
-            (Some(false), _) => Some(false),
-            (Some(true), second) => second,
-            (None, _) => None,
-        },
-        ExprKind::Binary(BinaryOp::Or, operands) => match (constant_truth(&operands.0), constant_truth(&operands.1)) {
-            (Some(true), _) => Some(true),
-            (Some(false), second) => second,
-            (None, _) => None,
-        },
-        _ => None,
-    }
-}
-
-/// A text that an expression always is.
-fn constant_text(expression: &Expr<'_>) -> Option<String> {
-    match &expression.kind {
-        ExprKind::Literal(Literal::Str(text)) => Some(text.clone()),
-        ExprKind::Binary(BinaryOp::Add, operands) => Some(constant_text(&operands.0)? + &constant_text(&operands.1)?),
-        ExprKind::Concat(parts) => parts.iter().map(constant_text).collect(),
-        _ => None,
-    }
 }
 
 impl<'s> Writer<'s> {

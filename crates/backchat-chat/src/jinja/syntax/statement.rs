@@ -1,5 +1,6 @@
-//! Parses statements, and holds the parser's position in the tokens.
+//! Parses statements.
 
+mod position;
 pub(super) mod recovery;
 
 use std::collections::HashSet;
@@ -97,50 +98,6 @@ impl<'s> Parser<'s> {
         Self { tokens, open: OpenBlocks::new(source), recovery: Some(recovery), ..Self::default() }
     }
 
-    pub(super) fn current(&self) -> Token<'s> {
-        self.peek(0)
-    }
-
-    fn peek(&self, ahead: usize) -> Token<'s> {
-        let end = Token { kind: TokenKind::End, text: "", at: self.last_end };
-        self.tokens.get(self.at + ahead).or(self.tokens.last()).copied().unwrap_or(end)
-    }
-
-    pub(super) fn advance(&mut self) -> Token<'s> {
-        let token = self.current();
-        self.at += 1;
-        self.last_end = token.at + token.text.len();
-        token
-    }
-
-    fn eat_token(&mut self, kind: TokenKind, text: &str) -> bool {
-        let found = self.current().is(kind, text);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    pub(super) fn eat(&mut self, operator: &str) -> bool {
-        self.eat_token(TokenKind::Operator, operator)
-    }
-
-    pub(super) fn eat_name(&mut self, name: &str) -> bool {
-        self.eat_token(TokenKind::Name, name)
-    }
-
-    pub(super) fn next_is(&self, kind: TokenKind, text: &str) -> bool {
-        self.peek(1).is(kind, text)
-    }
-
-    pub(super) fn expect(&mut self, operator: &str) -> Result<()> {
-        if self.eat(operator) { Ok(()) } else { Err(self.unexpected(&format!("'{operator}'"))) }
-    }
-
-    pub(super) fn name(&mut self) -> Result<&'s str> {
-        if self.current().kind == TokenKind::Name { Ok(self.advance().text) } else { Err(self.unexpected("a name")) }
-    }
-
     fn end_of_tag(&mut self) -> Result<()> {
         if self.recovery.as_mut().is_some_and(Recovery::take_implied_end) {
             return Ok(());
@@ -153,49 +110,6 @@ impl<'s> Parser<'s> {
     fn at_end_of_tag(&mut self) -> Result<()> {
         let is_end = self.current().kind == TokenKind::BlockEnd;
         if is_end { Ok(()) } else { Err(self.unexpected("the end of the tag, '%}'")) }
-    }
-
-    pub(super) fn error_here(&self, message: &str) -> SyntaxError {
-        SyntaxError::new(message, self.current().span())
-    }
-
-    pub(super) fn unexpected(&self, wanted: &str) -> SyntaxError {
-        let token = self.current();
-        let found = match token.kind {
-            TokenKind::End => "the template ends",
-            TokenKind::BlockEnd | TokenKind::VariableEnd => "the tag ends",
-            TokenKind::Data => "text begins",
-            _ => {
-                return SyntaxError::new(format!("unexpected '{}': expected {wanted}", token.text), token.span());
-            }
-        };
-        SyntaxError::new(format!("{found} where {wanted} should be"), token.span())
-    }
-
-    /// Enters one level of nesting, unless that is too deep.
-    pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth == MAX_DEPTH {
-            return Err(self.error_here("this is nested too deep"));
-        }
-        self.depth += 1;
-        let (links, tallest) = (std::mem::take(&mut self.links), std::mem::take(&mut self.tallest));
-        let parsed = parse(self);
-        self.tallest = tallest.max(self.links + self.tallest + 1);
-        self.links = links;
-        self.depth -= 1;
-        let parsed = parsed?;
-        self.check_levels()?;
-        Ok(parsed)
-    }
-
-    /// Counts one level of the tree that [`nested`](Self::nested) does not count: a link of a chain, or a branch.
-    pub(super) fn add_level(&mut self) -> Result<()> {
-        self.links += 1;
-        self.check_levels()
-    }
-
-    fn check_levels(&self) -> Result<()> {
-        if self.links + self.tallest > MAX_LEVELS { Err(self.error_here("this is nested too deep")) } else { Ok(()) }
     }
 
     /// Notes a filter or test that does not exist. Whether that is an error depends on what is around it.
