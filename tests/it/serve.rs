@@ -636,7 +636,7 @@ fn a_request_cannot_replace_what_the_server_checked() {
     };
     for name in ["messages", "tools", "add_generation_prompt", "bos_token", "raise_exception"] {
         let (head, answer) = ask(&format!(r#"{{"{name}": false}}"#));
-        assert!(head.starts_with("HTTP/1.1 400") && answer.contains(&format!("`{name}` is no variable")), "{answer}");
+        assert!(head.starts_with("HTTP/1.1 400") && answer.contains(&format!("`{name}` cannot be set")), "{answer}");
     }
     assert_eq!(asked.lock().unwrap().len(), 0);
     let (head, answer) = ask(r#"{"enable_thinking": false}"#);

@@ -258,7 +258,7 @@ fn variables(body: &mut Object) -> Result<Object, ApiError> {
             Ok(variables)
         }
         Some(name) => {
-            let message = format!("`{name}` is no variable of a request: the server sets it");
+            let message = format!("`{name}` cannot be set by a request: the server sets it");
             Err(ApiError::param(format!("{PARAM}.{name}"), message))
         }
     }
