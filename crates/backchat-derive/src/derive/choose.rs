@@ -45,7 +45,9 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
     let varying = wire::varying::find(&proof.prober, &proof.request.usage);
     // Comparing calls shows a number between the values of a call, but not one in its mark.
     let counted = wire::varying::with_calls(&varying, &proof.prober);
-    let known = std::iter::once(&varying).chain(Some(&counted).filter(|counted| **counted != varying));
+    // A mark that is another one for other values looks like text that varies.
+    let none = Varying::default();
+    let known = distinct([&varying, &counted, &none]).into_iter();
     let readings: Vec<Reading> = Reading::ordered(proof.prober.template().literals()).collect();
     let mut best: Option<(usize, Chosen)> = None;
     let mut postponed = Vec::new();

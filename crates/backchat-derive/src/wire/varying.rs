@@ -1,6 +1,8 @@
 //! Finds varying text in the marks of a template: the number of a turn or a call, a date, the length of reasoning, the
 //! value of a variable. Two renders that differ in only one such thing reveal it.
 
+use std::ops::Range;
+
 use super::shapes;
 use super::structure::History;
 use super::template_usage::TemplateUsage;
@@ -29,23 +31,42 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     found
 }
 
-/// The same, plus the numbers of calls.
+/// The same, plus what counts calls and arguments.
 pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
     let mut found = varying.clone();
     let [first, second] = [shapes::call(0, 2), shapes::call(1, 2)];
     let render = |calls| turn(prober, &shapes::history(History::User), History::User, &Answer::calls(calls));
     if let (Some(one), Some(two)) = (render(vec![second.clone()]), render(vec![first.clone(), second.clone()])) {
-        let lead = |text: &str, call: &Call| values(call).filter_map(|value| text.find(value)).min();
-        let tail =
-            |text: &str, call: &Call| values(call).filter_map(|value| Some(text.rfind(value)? + value.len())).max();
         let cut = |text: &str, call: &Call| {
-            let (start, end) = (lead(text, call)?, tail(text, call)?);
+            let Range { start, end } = span(text, call)?;
             Some((slice(text, ..start).to_owned(), slice(text, end..).to_owned()))
         };
         if let (Some(one), Some(two), Some((before, _))) = (cut(&one, &second), cut(&two, &second), cut(&two, &first)) {
             found.around(&one, &two);
             // The number of all calls may come before the first one.
             found.compare(&numbers(&one.0), &numbers(&before), &is_number);
+        }
+    }
+    // A counter may be a letter or a word.
+    if let Some(text) = render(shapes::calls(3))
+        && let [Some(first), Some(second), Some(third)] = [0, 1, 2].map(|index| span(&text, &shapes::call(index, 2)))
+        && first.end <= second.start
+        && second.end <= third.start
+    {
+        found.beside(&[
+            (slice(&text, ..first.start), slice(&text, first.end..second.start)),
+            (slice(&text, first.end..second.start), slice(&text, second.end..third.start)),
+            (slice(&text, second.end..third.start), slice(&text, third.end..)),
+        ]);
+    }
+    // The number of arguments may come before or after the name.
+    if let (Some(one), Some(two)) = (render(vec![shapes::call(0, 1)]), render(vec![first.clone()])) {
+        let around = |text: &str| {
+            let (before, after) = text.split_once(&first.name)?;
+            Some((before.to_owned(), after.to_owned()))
+        };
+        if let (Some(one), Some(two)) = (around(&one), around(&two)) {
+            found.around(&one, &two);
         }
     }
     // Arguments may be numbered, too.
@@ -175,6 +196,13 @@ fn compare(found: &mut Varying, one: Option<String>, two: Option<String>) {
     }
 }
 
+/// From the first value of a call to its last.
+fn span(text: &str, call: &Call) -> Option<Range<usize>> {
+    let start = values(call).filter_map(|value| text.find(value)).min()?;
+    let end = values(call).filter_map(|value| Some(text.rfind(value)? + value.len())).max()?;
+    Some(start..end)
+}
+
 /// The values of a call that may begin or end it.
 fn values(call: &Call) -> impl Iterator<Item = &str> {
     let arguments = call.arguments.iter().flat_map(|(key, value)| [Some(key), value.as_str()]);
@@ -245,6 +273,36 @@ mod tests {
             assert_eq!(varying.steady("<call 1a2B>f".to_owned()), "<call \u{3}>f");
             let dated = varying.steady("<think at=\"2027-01-02\">".to_owned());
             assert_eq!(dated, "<think at=\"\u{2}-\u{2}-\u{2}\">");
+        });
+    }
+
+    #[test]
+    fn what_counts_calls_may_be_a_word_of_its_own_for_each() {
+        let counted = |mark: &str| {
+            let source = format!(
+                "{{% for m in messages %}}<{{{{ m.role }}}}>{{{{ m.content }}}}{{% for c in m.tool_calls %}}{mark}\
+                 {{{{ c.function.name }}}}{{{{ c.function.arguments | tojson }}}}</call>{{% endfor %}}<end>{{% endfor %}}"
+            );
+            with_prober(&source, |prober| with_calls(&Varying::default(), prober).steady("<call next>f".to_owned()))
+        };
+        for (mark, steady) in [
+            ("<call {{ ['one', 'two', 'three'][loop.index0] }}>", "<call \u{3}>f"),
+            ("<call {{ 'abc'[loop.index0] }}>", "<call \u{3}>f"),
+            // All calls but the first have one mark.
+            ("<call {{ 'first' if loop.first else 'next' }}>", "<call next>f"),
+        ] {
+            assert_eq!(counted(mark), steady, "{mark}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_arguments_varies_on_both_sides_of_the_name() {
+        let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}\
+                      {% set count = c.function.arguments | length %}<call of={{ count }}>{{ c.function.name }}\
+                      <with {{ count }}>{{ c.function.arguments | tojson }}</call>{% endfor %}<end>{% endfor %}";
+        with_prober(source, |prober| {
+            let counted = with_calls(&Varying::default(), prober);
+            assert_eq!(counted.steady("<call of=3>f<with 3>".to_owned()), "<call of=\u{2}>f<with \u{2}>");
         });
     }
 

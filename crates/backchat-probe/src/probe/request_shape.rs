@@ -41,6 +41,17 @@ pub enum Absent {
     Missing,
 }
 
+impl Absent {
+    /// In words that follow "content is".
+    pub fn describe(self) -> &'static str {
+        match self {
+            Absent::Empty => "empty",
+            Absent::Null => "null",
+            Absent::Missing => "left out",
+        }
+    }
+}
+
 impl RequestShape {
     /// The form that most templates accept.
     pub const USUAL: RequestShape = RequestShape {

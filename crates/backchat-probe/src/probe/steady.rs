@@ -52,6 +52,18 @@ impl Varying {
         self.compare(a.get(..count).unwrap_or_default(), b.get(..count).unwrap_or_default(), &is_number);
     }
 
+    /// Compares the words on both sides of three values, up to where other text differs. What counts them is another word
+    /// beside each: one that two of them share is a mark of its own, as between the first call and all others.
+    pub fn beside(&mut self, three: &[(&str, &str); 3]) {
+        let before = three.map(|(before, _)| tokens(before).into_iter().rev().collect::<Vec<_>>());
+        let [mut a, mut b, _] = alike(before);
+        a.reverse();
+        b.reverse();
+        self.compare(&a, &b, &|_| true);
+        let [a, b, _] = alike(three.map(|(_, after)| tokens(after)));
+        self.compare(&a, &b, &|_| true);
+    }
+
     /// Compares two texts that differ only in varying parts, token by token.
     pub fn compare(&mut self, one: &[&str], two: &[&str], may_vary: &dyn Fn(&str) -> bool) {
         if one.len() != two.len() || one == two {
@@ -136,6 +148,19 @@ impl VaryingPlace {
         }
         rest.starts_with(&self.after).then_some(text.len() - rest.len())
     }
+}
+
+/// The tokens up to the first place where three texts neither agree nor have three different words.
+fn alike(three: [Vec<&str>; 3]) -> [Vec<&str>; 3] {
+    let [a, b, c] = &three;
+    let is_alike = |at: &usize| match [a, b, c].map(|tokens| tokens.get(*at)) {
+        [Some(a), Some(b), Some(c)] => {
+            a == b && b == c || a != b && b != c && a != c && [a, b, c].map(|t| is_word(t)) == [true; 3]
+        }
+        _ => false,
+    };
+    let count = (0..a.len()).take_while(is_alike).count();
+    three.map(|tokens| tokens.into_iter().take(count).collect())
 }
 
 /// Runs of letters and digits, and every other character alone.

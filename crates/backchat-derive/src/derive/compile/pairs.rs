@@ -19,6 +19,9 @@ const JSON_STRING: &str = r#""(?:[^"\\]|\\.)*""#;
 /// A list or an object, up to a closing bracket outside of its strings. What must follow a value decides which one.
 const JSON_CONTAINER: &str = r#"[\[{](?:[^"]|"(?:[^"\\]|\\.)*")*?[\]}]"#;
 
+/// The same with all of its inner brackets closed, where its members look like the arguments themselves.
+const JSON_NESTED: &str = r#"(?P<nested>[\[{](?:[^\[\]{}"]|"(?:[^"\\]|\\.)*"|(?&nested))*[\]}])"#;
+
 /// Writes `content` and its arguments; an object may be missing if `is_optional`.
 pub(super) fn content(
     (segmentation, quotes): (Segmentation, Quotes),
@@ -122,7 +125,12 @@ fn argument(pairs: &Pairs, end: &str, quotes: Quotes) -> String {
             let is_parted = !cut.close.is_empty() || !cut.separator.is_empty() || !cut.open.is_empty();
             let others = if is_parted { "" } else { JSON_OTHERS };
             // A value that ends where the text after it looks right may contain such text.
-            let container = if end.contains("(?=") { format!("{JSON_CONTAINER}|") } else { String::new() };
+            let is_member = cut.open.trim_start_matches(|c: char| c == ',' || c.is_whitespace()) == "\"";
+            let container = match (end.contains("(?="), is_member) {
+                (true, true) => format!("{JSON_NESTED}|"),
+                (true, false) => format!("{JSON_CONTAINER}|"),
+                (false, _) => String::new(),
+            };
             format!("(?P<value>{JSON_STRING}|{container}{others}.*?)")
         }
         _ => match &pairs.values.frame {

@@ -9,7 +9,7 @@ use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
-use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
+use backchat_probe::probe::{Absent, Answer, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
 
 /// An assumption that not every render meets, and turns that do not.
 pub(super) struct Assumption {
@@ -58,6 +58,7 @@ impl<'t> Setup<'_, 't> {
         found.extend(ended.and_then(|case| self.end(case)));
         found.extend(self.other_reasoning(said, &usual));
         found.extend(self.objects(said, &usual));
+        found.extend(self.other_absent(said, &usual));
         let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
         let given = given.map(|(name, value)| (name, other_than(Some(value))));
         let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));
@@ -145,6 +146,33 @@ impl<'t> Setup<'_, 't> {
         Some(Assumption { message, cases: self.cases_of(&called, &plain, &offering, Setting::new()) })
     }
 
+    /// Calls whose absent content is passed in another way, if the template writes another text for it. A template that
+    /// prints null as Python does is at fault, not the draft.
+    fn other_absent(&self, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
+        let Cutter { plain, offering, request, histories, .. } = self.cutter;
+        let own = request.request_shape;
+        let messages = [&histories.first()?.messages[..], &[Message::Assistant(called())]].concat();
+        let [_, _, usual] = usual;
+        [Absent::Empty, Absent::Null, Absent::Missing].into_iter().filter(|other| *other != own.absent).find_map(|absent| {
+            let request_shape = RequestShape { absent, ..own };
+            offering.render_in(request_shape, &messages, &Setting::new(), false)?;
+            let [plain, offering] = [plain, offering].map(|prober| prober.with_shape(request_shape));
+            let [_, _, other] = self.outlook(&plain, &offering, &Setting::new());
+            let is_written = |text: &String| text.contains(needle::VALUES[0]) && !text.contains("None");
+            if other == *usual || !other.as_ref().is_some_and(is_written) {
+                return None;
+            }
+            let message = format!(
+                "the template writes calls whose content is {} differently from calls whose content is {}, which the draft reads",
+                absent.describe(),
+                own.absent.describe()
+            );
+            let is_lone_call = |said: &&TestAnswer| !said.answer.calls.is_empty() && said.answer.content.is_none();
+            let said: Vec<TestAnswer> = said.iter().filter(is_lone_call).cloned().collect();
+            Some(Assumption { message, cases: self.cases_of(&said, &plain, &offering, Setting::new()) })
+        })
+    }
+
     /// The end of a turn, if the template writes more after it and no stop token ends it.
     fn end(&self, case: &Case) -> Option<Assumption> {
         let rest = rest(case)?;
@@ -160,7 +188,6 @@ impl<'t> Setup<'_, 't> {
 
     fn outlook(&self, plain: &Prober<'_>, offering: &Prober<'_>, setting: &Setting) -> Outlook {
         let said = Answer::content(needle::CONTENT);
-        let called = Answer { calls: vec![call(0, 1)], ..Answer::default() }.with_reasoning(needle::REASONING);
         let shown = |prober: &Prober<'_>, answer: Option<Answer>| {
             let history = self.cutter.histories.first()?;
             let is_prompt = answer.is_none();
@@ -168,7 +195,7 @@ impl<'t> Setup<'_, 't> {
             let text = Scene { prober, history, setting }.render(&messages, is_prompt)?;
             Some(text.get(text.rfind(history.last)?..)?.to_owned())
         };
-        [shown(plain, None), shown(plain, Some(said)), shown(offering, Some(called))]
+        [shown(plain, None), shown(plain, Some(said)), shown(offering, Some(called()))]
     }
 
     fn cases(&self, said: &[TestAnswer], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
@@ -189,6 +216,11 @@ impl<'t> Setup<'_, 't> {
         let cutter = Cutter { plain, offering, request: &request, histories, tokens: *tokens, turn_starts };
         cutter.with_openings().cases(said)
     }
+}
+
+/// A call after reasoning, without content.
+fn called() -> Answer {
+    Answer { calls: vec![call(0, 1)], ..Answer::default() }.with_reasoning(needle::REASONING)
 }
 
 /// The text of a render after a turn that extends its prompt.

@@ -1,5 +1,6 @@
 //! The conversations of the proof. None is a probe, and each tests one way in which a parser can fail.
 
+use backchat_core::distinct;
 use backchat_core::json::{self, Object, Value};
 use backchat_probe::coverage::Place;
 use backchat_probe::probe::{Answer, Call, Message, PART_BREAK, schema};
@@ -276,40 +277,48 @@ pub(super) fn about(marks: &[String], named_ids: bool) -> Vec<TestAnswer> {
     said.map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).into()
 }
 
-/// What one draft reads as delimiters of calls or reasoning, if that is ordinary text.
+/// What one draft reads as delimiters of calls, reasoning or strings, if that is ordinary text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrdinaryDelimiters {
     pub calls: [Option<String>; 2],
     pub reasoning: [Option<String>; 2],
+    /// What closes a string among the arguments.
+    pub strings: Vec<String>,
 }
 
 /// The answers for one draft whose delimiters are ordinary text: such text in content, reasoning and arguments.
 pub(super) fn like(delimiters: &OrdinaryDelimiters, named_ids: bool) -> Vec<TestAnswer> {
-    let OrdinaryDelimiters { calls: [open, close], reasoning } = delimiters;
+    let OrdinaryDelimiters { calls: [open, close], reasoning, strings } = delimiters;
     let mut said: Vec<(String, Answer)> = Vec::new();
     if let Some(open) = open {
         let end = close.as_deref().unwrap_or("");
         let text = format!("Like so:\n{open}{{\"a\": 1}}\n{end}\nDone.");
-        said.push((format!("`{}` in the answer", open.trim()), Answer::content(&text)));
+        said.push((format!("{} in the answer", quoted(open)), Answer::content(&text)));
         let thought = Answer::content("Yes, 43 km.").with_reasoning(&text);
-        said.push((format!("`{}` in the reasoning", open.trim()), thought));
+        said.push((format!("{} in the reasoning", quoted(open)), thought));
     }
-    if let Some(close) = close {
+    for close in distinct(close.iter().chain(strings)) {
         let query = format!("f(1){close}\nif x: g([2]){close} end");
-        said.push((format!("`{}` in an argument", close.trim()), called("run-sql.v2", [("query", query.into())])));
+        said.push((format!("{} in an argument", quoted(close)), called("run-sql.v2", [("query", query.into())])));
     }
     if let [Some(open), _] = reasoning {
         let content = Answer::content(&format!("They wrote {open} there.\n{open} and so on."));
-        said.push((format!("`{}` in the answer", open.trim()), content));
+        said.push((format!("{} in the answer", quoted(open)), content));
     }
     if let [_, Some(close)] = reasoning {
         let thought = format!("They wrote {close} there.\n{close} and so on.");
         said.push((
-            format!("`{}` in the reasoning", close.trim()),
+            format!("{} in the reasoning", quoted(close)),
             Answer::content("Yes, 43 km.").with_reasoning(&thought),
         ));
     }
     said.into_iter().map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).collect()
+}
+
+/// A delimiter as the name of a conversation has it. A fence consists of the signs that would enclose it.
+pub(super) fn quoted(delimiter: &str) -> String {
+    let text = delimiter.trim();
+    if text.contains('`') { format!("\"{text}\"") } else { format!("`{text}`") }
 }
 
 /// The first half of a mark, unless it is blank.

@@ -399,7 +399,7 @@ fn excused(case: &Case, failure: &Failure) -> Loss {
     Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) }
 }
 
-/// The texts that a template reads as delimiters of calls and reasoning, if answers and code may contain them: no mark,
+/// The texts that a template reads as delimiters of calls, reasoning and strings, if answers and code may contain them: no mark,
 /// such as a tag, is among them.
 fn ordinary(template: &Template) -> OrdinaryDelimiters {
     let is_ordinary = |text: &String| {
@@ -412,7 +412,14 @@ fn ordinary(template: &Template) -> OrdinaryDelimiters {
     };
     let both = |field: Option<&Field>| field.map_or([None, None], |field| [of(&field.open), of(&field.close)]);
     let reasoning = reading::reasoning_field(template).and_then(|name| template.field(name));
-    OrdinaryDelimiters { calls: both(template.field("tool_calls")), reasoning: both(reasoning) }
+    let calls = template.field("tool_calls");
+    let values = calls.map(|field| field.content.value_parser().map_or(&field.content, |parser| &**parser));
+    let strings = values.iter().flat_map(|parser| parser.string_delims()).map(|(_, close)| close.clone());
+    OrdinaryDelimiters {
+        calls: both(calls),
+        reasoning: both(reasoning),
+        strings: strings.filter(is_ordinary).collect(),
+    }
 }
 
 /// The literals of a template's delimiters.

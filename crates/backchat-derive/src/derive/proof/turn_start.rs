@@ -3,6 +3,7 @@
 use super::header::{Shift, aligned, before_opening, begins_with, loosely_shared, repeated, whole_marks};
 use super::renders::{self, NEXT, PLAIN, Scene, Tokens, Turn, before, generated};
 use backchat_core::text::{common_start, overlap, slice};
+use backchat_probe::probe::marks::Segmentation;
 use backchat_probe::probe::{Answer, Message, Setting, mentions_reasoning, needle};
 
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history.
@@ -229,11 +230,14 @@ impl TurnStart {
         }
     }
 
-    /// The text without the stop, as engines return it: without the known token, or else without everything that ends the
-    /// turn.
+    /// The text without the stop, as engines return it: without the known token, or else without the marks that end the
+    /// turn. Ordinary text before them, such as a bracket, belongs to the answer.
     pub fn without_stop<'t>(&self, text: &'t str, eos_token: Option<&str>) -> Option<&'t str> {
         let stop = self.stop.trim();
-        let token = eos_token.filter(|eos| !eos.is_empty() && stop.ends_with(eos)).unwrap_or(stop);
+        let marks = Segmentation::Words.marks(stop);
+        let ordinary = marks.iter().take_while(|mark| !Segmentation::Words.is_distinctive(mark)).map(|mark| mark.len());
+        let marks = Some(slice(stop, ordinary.sum()..)).filter(|marks| !marks.is_empty());
+        let token = eos_token.filter(|eos| !eos.is_empty() && stop.ends_with(eos)).or(marks).unwrap_or(stop);
         text.strip_suffix(token).filter(|_| !token.is_empty())
     }
 }
@@ -548,6 +552,8 @@ mod tests {
             ("<end>\n", "Yes.<end>", None, Some("Yes.")),
             ("</s><end>", "Yes.</s><end>", Some("<end>"), Some("Yes.</s>")),
             ("<end>", "Yes.<end>", Some("<other>"), Some("Yes.")),
+            ("}<end>\n", "{Yes.}<end>", None, Some("{Yes.}")),
+            ("\n\n", "Yes.", None, None),
             ("<end>", "Yes.", None, None),
             ("", "Yes.", None, None),
         ] {

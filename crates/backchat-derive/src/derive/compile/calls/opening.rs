@@ -76,6 +76,9 @@ impl Plan<'_> {
         };
         let separator = match self.cut.separator.as_str() {
             "" => String::new(),
+            text if own.is_empty() && parted && !self.is_mark(separator) => {
+                format!("\\s*{}", escape(text.trim_start()))
+            }
             text if own.is_empty() => escape(text),
             text if parted => format!("\\s*{}", spaced(text.trim_start())),
             text => spaced(text),
