@@ -53,7 +53,7 @@ pub struct Decision {
     pub operands: Vec<(json::Value, json::Value)>,
 }
 
-/// A filter, method or slice that takes a text or a list, and one way it went.
+/// A filter, method or slice that takes a text, a list or a number, and one way it went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// Bytes of [`ChatTemplate::source`](crate::ChatTemplate::source).
@@ -131,9 +131,9 @@ impl OutcomeRecorder {
         }
     }
 
-    /// Records what a filter, method or slice did to a text or list.
+    /// Records what a filter, method or slice did to a text, list or number.
     pub(super) fn change(&self, span: &Span, name: &str, arguments: &[Value], [before, after]: [&Value; 2]) {
-        if !matches!(Kind::of(before), Kind::Str(_) | Kind::List(_)) {
+        if !matches!(Kind::of(before), Kind::Str(_) | Kind::List(_) | Kind::Int(_) | Kind::Float(_)) {
             return;
         }
         // A text that is split into one piece stays whole.

@@ -11,6 +11,7 @@ use backchat_core::push_new;
 /// The longest text and list that are made to pass a threshold.
 const LONGEST: usize = 2000;
 const MOST_CALLS: usize = 24;
+const MOST_ROUNDS: usize = 16;
 
 /// How many suggestions of one likeness are made for one goal.
 const MOST: usize = 14;
@@ -19,6 +20,8 @@ const MOST: usize = 14;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suggested {
     pub answer: Answer,
+    /// How many turns of a user, each with an answer, come before that history.
+    pub rounds: usize,
     /// Variables in addition to those of the known conversation.
     pub setting: Setting,
     /// A tool that no known conversation offers.
@@ -29,6 +32,14 @@ pub struct Suggested {
     pub likeness: Likeness,
     /// What distinguishes it, in words that follow "with".
     pub words: String,
+}
+
+impl Suggested {
+    /// An answer of other parts than the known one.
+    fn of(answer: Answer, words: String) -> Self {
+        let (rounds, tool, place) = Default::default();
+        Self { answer, rounds, setting: Setting::new(), tool, place, likeness: Likeness::Part, words }
+    }
 }
 
 /// Why a suggestion may reach its goal, the best reason first.
@@ -56,19 +67,30 @@ fn is_from(text: &str, value: &str) -> bool {
 /// Collects suggestions, each once.
 struct Made<'g> {
     goal: &'g Goal,
+    /// The text of the condition in the chat template.
+    condition: &'g str,
     answer: &'g Answer,
+    /// How many messages the known conversation has.
+    messages: usize,
     found: Vec<Suggested>,
 }
 
-/// The conversations that may reach a goal, from the answer of one that missed it. `condition` is the text of the
-/// condition in the chat template, `variables` are the switches of the template.
-pub fn suggestions(goal: &Goal, condition: &str, answer: &Answer, variables: &[&str]) -> Vec<Suggested> {
-    let mut made = Made { goal, answer, found: Vec::new() };
+/// The conversations that may reach a goal, from one that missed it: its answer, and the number of its messages, 0 if its
+/// history stays.
+/// `condition` is the text of the condition in the chat template, `variables` are the switches of the template.
+pub fn suggestions(
+    goal: &Goal,
+    condition: &str,
+    (answer, messages): (&Answer, usize),
+    variables: &[&str],
+) -> Vec<Suggested> {
+    let mut made = Made { goal, condition, answer, messages, found: Vec::new() };
     match &goal.sought {
         Sought::Outcome(relation) => {
             for (left, right) in &goal.operands {
                 made.by_operands(*relation, left, right);
             }
+            made.by_numbers(*relation);
             made.by_settings(condition, variables);
         }
         Sought::Member(member) => {
@@ -79,6 +101,9 @@ pub fn suggestions(goal: &Goal, condition: &str, answer: &Answer, variables: &[&
     }
     made.found
 }
+
+/// Suggests conversations in which a number is another one than the one seen.
+type Suggest<M> = fn(&mut M, usize, usize);
 
 impl Made<'_> {
     fn push(&mut self, suggested: Suggested) {
@@ -96,14 +121,7 @@ impl Made<'_> {
             _ => None,
         };
         let words = format!("{} {}", place.words(), quoted(text));
-        self.push(Suggested {
-            answer,
-            setting: Setting::new(),
-            tool,
-            place: Some(place),
-            likeness: Likeness::Part,
-            words,
-        });
+        self.push(Suggested { tool, place: Some(place), ..Suggested::of(answer, words) });
     }
 
     /// Where a value of a condition comes from in the answer.
@@ -124,9 +142,6 @@ impl Made<'_> {
                 for (from, to) in [(left, right), (right, left)] {
                     for (place, _) in self.sources(from) {
                         constants(to).iter().for_each(|text| self.text(place, text));
-                    }
-                    if left.as_u64().is_some() && right.as_u64().is_some() {
-                        self.threshold(from, to);
                     }
                 }
             }
@@ -152,8 +167,12 @@ impl Made<'_> {
                     }
                 }
             }
-            Relation::Less | Relation::Greater => self.threshold(left, right),
-            Relation::Truth | Relation::Items | Relation::Test => self.presence(left),
+            Relation::Less | Relation::Greater => {}
+            Relation::Truth | Relation::Items => self.presence(left),
+            Relation::Test => {
+                self.presence(left);
+                self.kinds(left);
+            }
         }
     }
 
@@ -180,36 +199,65 @@ impl Made<'_> {
         }
     }
 
-    /// Counts and lengths just below and above a number.
-    fn threshold(&mut self, value: &Value, limit: &Value) {
+    /// Counts and lengths just below and above the numbers that the operands are compared with. What the condition mentions
+    /// comes first: the renders are few.
+    fn by_numbers(&mut self, relation: Relation) {
         let count = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
-        let (Some(seen), Some(limit)) = (count(value), count(limit)) else { return };
-        let is_long = |length: usize| (length <= LONGEST).then_some(length);
-        for wanted in [limit.saturating_add(1), limit, limit.saturating_sub(1), limit.saturating_add(30)] {
-            if let Some(wanted) = is_long(wanted).filter(|wanted| *wanted > 0) {
-                let texts = places(self.answer).into_iter().filter(|(place, text)| {
-                    let lengths = [text.chars().count(), text.trim().chars().count(), text.split_whitespace().count()];
-                    !matches!(place, Place::Name(_) | Place::Key(..)) && lengths.contains(&seen)
-                });
-                for (place, text) in texts.map(|(place, text)| (place, text.to_owned())).collect::<Vec<_>>() {
-                    let words = text.split_whitespace().count();
-                    let made = if seen == words && words != text.chars().count() {
-                        vec!["word"; wanted].join(" ")
-                    } else {
-                        sized(wanted)
-                    };
-                    self.text(place, &made);
+        let numbers = self.goal.operands.iter().filter_map(|(left, right)| Some((count(left)?, count(right)?)));
+        let numbers: Vec<(usize, usize)> = match relation {
+            Relation::Less | Relation::Greater => numbers.collect(),
+            Relation::Equal if self.goal.wanted => numbers.flat_map(|(a, b)| [(a, b), (b, a)]).collect(),
+            _ => return,
+        };
+        let mut sized: [(bool, Suggest<Self>); 4] = [
+            (!self.condition.contains("message"), Self::rounds),
+            (!self.condition.contains("argument"), Self::arguments),
+            (!self.condition.contains("call"), Self::calls_for),
+            (false, Self::texts),
+        ];
+        sized.sort_by_key(|(is_late, _)| *is_late);
+        for (_, suggest) in sized {
+            for (seen, limit) in &numbers {
+                for wanted in [limit.saturating_add(1), *limit, limit.saturating_sub(1), limit.saturating_add(30)] {
+                    if (1..=LONGEST).contains(&wanted) {
+                        suggest(self, *seen, wanted);
+                    }
                 }
             }
-            if seen <= self.answer.calls.len() && (1..=MOST_CALLS).contains(&wanted) {
-                self.calls(wanted);
-            }
-            if let Some(call) = self.answer.calls.first()
-                && call.arguments.len() == seen
-                && wanted <= MOST_CALLS
-            {
-                self.arguments(wanted);
-            }
+        }
+    }
+
+    /// Texts of this length, in place of those that have the one seen.
+    fn texts(&mut self, seen: usize, wanted: usize) {
+        let texts = places(self.answer).into_iter().filter(|(place, text)| {
+            let lengths = [text.chars().count(), text.trim().chars().count(), text.split_whitespace().count()];
+            !matches!(place, Place::Name(_) | Place::Key(..)) && lengths.contains(&seen)
+        });
+        for (place, text) in texts.map(|(place, text)| (place, text.to_owned())).collect::<Vec<_>>() {
+            let words = text.split_whitespace().count();
+            let made = if seen == words && words != text.chars().count() {
+                vec!["word"; wanted].join(" ")
+            } else {
+                sized(wanted)
+            };
+            self.text(place, &made);
+        }
+    }
+
+    /// A longer conversation, if the number seen may be that of its messages or the place of one.
+    fn rounds(&mut self, seen: usize, wanted: usize) {
+        let rounds = wanted.saturating_sub(seen).div_ceil(2);
+        let is_about = self.condition.contains("messages") && seen <= self.messages;
+        if is_about && (1..=MOST_ROUNDS).contains(&rounds) {
+            let words = format!("{} earlier messages", 2 * rounds);
+            self.push(Suggested { rounds, ..Suggested::of(self.answer.clone(), words) });
+        }
+    }
+
+    /// That many calls, if the number seen may be that of the calls.
+    fn calls_for(&mut self, seen: usize, wanted: usize) {
+        if seen <= self.answer.calls.len() && (1..=MOST_CALLS).contains(&wanted) {
+            self.calls(wanted);
         }
     }
 
@@ -230,22 +278,17 @@ impl Made<'_> {
         self.part(answer, words);
     }
 
-    /// An answer of other parts than the known one.
     fn part(&mut self, answer: Answer, words: String) {
-        self.push(Suggested {
-            answer,
-            setting: Setting::new(),
-            tool: None,
-            place: None,
-            likeness: Likeness::Part,
-            words,
-        });
+        self.push(Suggested::of(answer, words));
     }
 
-    /// A call with that many arguments.
-    fn arguments(&mut self, count: usize) {
+    /// A call with that many arguments, if it has as many as seen.
+    fn arguments(&mut self, seen: usize, count: usize) {
         let mut answer = self.answer.clone();
-        let Some(call) = answer.calls.first_mut() else { return };
+        let Some(call) = answer.calls.first_mut().filter(|call| call.arguments.len() == seen) else { return };
+        if count > MOST_CALLS {
+            return;
+        }
         let known: Vec<(String, Value)> =
             call.arguments.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
         let more = (0..).map(|at| (format!("part_{at}"), Value::from(format!("Ghent {at}"))));
@@ -286,6 +329,23 @@ impl Made<'_> {
             let content = self.answer.content.clone().unwrap_or_default();
             for text in [content.to_uppercase(), "12".to_owned()] {
                 self.text(Place::Content, &text);
+            }
+        }
+    }
+
+    /// Texts of other characters in place of one that a method such as `isdigit` does not take, or of one that begins or
+    /// ends with it.
+    fn kinds(&mut self, value: &Value) {
+        let is_about = |tested: &&str| !tested.is_empty() && self.condition.contains(".is");
+        let Some(tested) = value.as_str().filter(is_about) else { return };
+        let is_part = |text: &str| is_from(text, tested) || text.starts_with(tested) || text.ends_with(tested);
+        let found: Vec<(Place, String)> =
+            places(self.answer).into_iter().map(|(place, text)| (place, text.to_owned())).collect();
+        for (place, text) in found {
+            if matches!(place, Place::Content | Place::Reasoning | Place::Value(..)) && is_part(&text) {
+                for made in ["12".to_owned(), text.to_uppercase(), text.to_lowercase(), "Word".to_owned()] {
+                    self.text(place, &made);
+                }
             }
         }
     }
@@ -343,7 +403,7 @@ impl Made<'_> {
             for value in values {
                 let setting = Setting::from([((*name).to_owned(), value.clone())]);
                 let words = format!("`{name}` set to {value}");
-                self.push(Suggested { answer: self.answer.clone(), setting, tool: None, place: None, likeness, words });
+                self.push(Suggested { setting, likeness, ..Suggested::of(self.answer.clone(), words) });
             }
         }
     }
@@ -354,6 +414,9 @@ impl Made<'_> {
         let limit = arguments.iter().filter_map(Value::as_u64).filter_map(|number| usize::try_from(number).ok()).max();
         let operands = self.goal.operands.clone();
         for (value, _) in &operands {
+            if matches!(value, Value::Number(_)) {
+                self.numbers(value);
+            }
             for (place, text) in self.sources(value) {
                 for made in changed_by(name, argument.as_deref(), limit, &text) {
                     let is_edge_space =
@@ -363,6 +426,20 @@ impl Made<'_> {
                         self.text(place, &made);
                     }
                 }
+            }
+        }
+    }
+
+    /// Numbers with many digits in place of an argument.
+    fn numbers(&mut self, value: &Value) {
+        for (at, call) in self.answer.calls.iter().enumerate() {
+            let Some((key, _)) = call.arguments.iter().find(|(_, argument)| *argument == value) else { continue };
+            for number in [12.34567, -7.0625] {
+                let mut answer = self.answer.clone();
+                if let Some(call) = answer.calls.get_mut(at) {
+                    call.arguments.insert(key, number.into());
+                }
+                self.part(answer, format!("the argument {number}"));
             }
         }
     }
@@ -429,13 +506,17 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::coverage::Coverage;
-    use crate::probe::{Message, Prober, Setting};
+    use crate::probe::{Message, Prober};
     use backchat_chat::ChatTemplate;
     use backchat_core::json::Object;
 
     /// An answer with every part, as the conversation that misses the goals.
     fn answer() -> Answer {
-        let arguments = Object::from_iter([("city".to_owned(), "Ghent".into()), ("days".to_owned(), 2.into())]);
+        let arguments = Object::from_iter([
+            ("city".to_owned(), "Ghent".into()),
+            ("days".to_owned(), 2.into()),
+            ("km".to_owned(), 0.5.into()),
+        ]);
         let call = Call { id: "a1B2c3D4e".to_owned(), name: "get_route".to_owned(), arguments };
         Answer::calls(vec![call]).with_content("Yes, 43 km.").with_reasoning("That is easy.")
     }
@@ -450,19 +531,22 @@ mod tests {
         let none = Object::new();
         let prober = Prober::new(&template, &none, None)
             .with_reasoning(Some(&crate::probe::ReasoningInput::Key("thinking".to_owned())));
-        let watch = |answer: &Answer, setting: &Setting, coverage: &mut Coverage| {
-            let messages = [Message::User("Hi.".to_owned()), Message::Assistant(answer.clone())];
-            coverage.add(prober.ran(&messages, setting, false).unwrap(), answer);
+        let watch = |suggested: &Suggested, coverage: &mut Coverage| {
+            let round = [Message::User("Hi.".to_owned()), Message::Assistant(suggested.answer.clone())];
+            coverage.add(
+                prober.ran(&vec![round; 1 + suggested.rounds].concat(), &suggested.setting, false).unwrap(),
+                &suggested.answer,
+            );
         };
         let mut coverage = Coverage::default();
-        watch(&answer(), &Setting::new(), &mut coverage);
+        watch(&Suggested::of(answer(), String::new()), &mut coverage);
         let at = source.find(condition).unwrap();
         let goals =
             coverage.goals().into_iter().filter(|goal| goal.span.start >= at && goal.span.end <= at + condition.len());
         for goal in goals {
             let variables = ["effort", "style"];
-            for suggested in suggestions(&goal, &source[goal.span.clone()], &answer(), &variables) {
-                watch(&suggested.answer, &suggested.setting, &mut coverage);
+            for suggested in suggestions(&goal, &source[goal.span.clone()], (&answer(), 2), &variables) {
+                watch(&suggested, &mut coverage);
                 if coverage.has(&goal) {
                     return Some(suggested.words);
                 }
@@ -482,6 +566,10 @@ mod tests {
             ("{% if c.function.name == 'python' %}{% endif %}", "a call of \"python\""),
             ("{% if c.function.name in ['run_sql', 'python'] %}{% endif %}", "a call of \"run_sql\""),
             ("{% if m.tool_calls | length > 3 %}{% endif %}", "4 calls"),
+            ("{% if c.function.arguments | length > 4 %}{% endif %}", "5 arguments"),
+            ("{% if m.content[0].isdigit() %}{% endif %}", "the answer \"12\""),
+            ("{% if messages | length > 6 %}{% endif %}", "6 earlier messages"),
+            ("{{ c.function.arguments.km | round(1) }}", "the argument 12.34567"),
             ("{% if c.function.arguments.city == 'Brno' %}{% endif %}", "the argument \"Brno\""),
             ("{% if effort == 'high' %}{% endif %}", "`effort` set to \"high\""),
             ("{% if effort in ['low', 'high'] %}{% endif %}", "`effort` set to \"low\""),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::case::{Case, Cutter, TurnStarts, offering};
-use super::conversations::{self, Reach, TestAnswer};
+use super::conversations::{self, History, Reach, TestAnswer};
 use super::judge::Judge;
 use super::turn_start::Cut;
 use super::verdict::{Branching, Fate, Loss, Verdict};
@@ -85,6 +85,14 @@ struct Search<'p, 't> {
     reached: Vec<Reached>,
     /// The arguments that the chat template looks up by name.
     argument_keys: Vec<String>,
+}
+
+/// A history after this many more turns of the user, each with an answer. A system message stays first.
+fn after_rounds(history: &[Message], rounds: usize) -> Vec<Message> {
+    let at = usize::from(matches!(history.first(), Some(Message::System(_))));
+    let (first, rest) = history.split_at_checked(at).unwrap_or((history, &[]));
+    let round = [Message::User("And then?".to_owned()), Message::Assistant(Answer::content("We will see."))];
+    [first, &vec![round; rounds].concat(), rest].concat()
 }
 
 /// The names that an expression looks up in the arguments of calls.
@@ -191,7 +199,7 @@ impl<'p, 't> Search<'p, 't> {
         bases.sort_by_key(|known| std::cmp::Reverse(parts(known)));
         let bases: Vec<Known> = bases.into_iter().take(MOST_WITNESSES).cloned().collect();
         for base in bases {
-            let made = suggestions(&goal, condition, &base.answer, variables);
+            let made = suggestions(&goal, condition, (&base.answer, base.history.len() + 1), variables);
             let made: Vec<Suggested> = made.into_iter().flat_map(|suggested| self.with_own_keys(suggested)).collect();
             for suggested in made {
                 if self.left == 0 || self.coverage.has(&goal) {
@@ -203,7 +211,8 @@ impl<'p, 't> Search<'p, 't> {
                 self.left -= 1;
                 let mut setting = base.setting.clone();
                 setting.extend(suggested.setting.iter().map(|(name, value)| (name.to_owned(), value.clone())));
-                let known = Known { answer: suggested.answer.clone(), setting, ..base.clone() };
+                let history = after_rounds(&base.history, suggested.rounds).into();
+                let known = Known { answer: suggested.answer.clone(), history, setting, ..base.clone() };
                 self.watch(&known, suggested.tool.as_deref());
                 if self.coverage.has(&goal) {
                     self.reached.push(Reached { goal: goal.clone(), suggested, known });
@@ -263,13 +272,15 @@ impl Reached {
     fn branches(&self, proof: &Proof<'_>) -> Vec<Branch> {
         let Proof { plain, request, tokens, .. } = proof;
         let said = self.said(proof);
-        if self.known.setting.is_empty() && self.suggested.tool.is_none() {
+        let rounds = self.suggested.rounds;
+        if self.known.setting.is_empty() && self.suggested.tool.is_none() && rounds == 0 {
             return self.listed(proof, proof.cut(|cutter| cutter.cases(&said)));
         }
         let calls = request.calls;
         let histories: Vec<_> = conversations::histories(calls.named_ids, calls.several)
             .into_iter()
             .filter(|history| history.is_main)
+            .map(|history| History { messages: after_rounds(&history.messages, rounds), ..history })
             .collect();
         let offers = offering(&proof.offering, self.suggested.tool.as_deref());
         let mut request = request.clone();
@@ -540,6 +551,14 @@ mod tests {
             losses.iter().any(|loss| loss.starts_with("with a call of \"python\", the template writes")),
             "{losses:?}"
         );
+    }
+
+    #[test]
+    fn a_branch_of_a_long_conversation_is_named_by_how_many_messages_come_before() {
+        let late = "{{ '<late>' if messages | length > 6 }}{{ m.content }}";
+        let (losses, found) = proved(&CHAT.replacen("{{ m.content }}", late, 1));
+        assert!(found > 0);
+        assert!(losses.iter().any(|loss| loss.starts_with("with 6 earlier messages, the template")), "{losses:?}");
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl Hunter<'_, '_> {
         for goal in self.coverage.goals() {
             let condition = source.get(goal.span.clone()).unwrap_or_default();
             for base in &bases {
-                let made = suggestions(&goal, condition, &base.answer, &[]);
+                let made = suggestions(&goal, condition, (&base.answer, 0), &[]);
                 let made = made.into_iter().take(MOST_SUGGESTED);
                 self.trials.next.extend(made.map(|made| Trial { answer: made.answer, ..base.clone() }));
             }
