@@ -23,13 +23,14 @@ pub use engine::detail_recorder::{Details, Taken, Valued};
 pub use engine::outcome_recorder::{Change, Decision, Ran, Relation};
 pub use engine::read_recorder::Watched;
 pub use jinja::branches::{Branched, Branches, Branching, branches};
-pub use jinja::misspelt::{A_LOOP, A_METHOD, A_ROLE, Misspelt, misspelt};
+pub use jinja::misspelt::{A_METHOD, A_ROLE, Misspelt, misspelt};
 pub use jinja::misspelt_marker::{MisspeltMarker, misspelt_markers};
 pub use jinja::nodes::{Branch, Node, NodeKind, nodes};
 pub use jinja::reading::{
-    Binding, BindingKind, Block, Literal, Lookup, Mention, Part, Piece, PieceKind, Reading, Role, Scope, Shape,
-    SyntaxProblem, Tag, TagKind, filter_names, function_names, reading, tag_names, test_names,
+    Binding, BindingKind, Block, Literal, Lookup, Mention, Part, Piece, PieceKind, Reading, Role, Scope, SyntaxProblem,
+    Tag, TagKind, ValueKind, filter_names, function_names, reading, tag_names, test_names,
 };
+pub use jinja::value_kind::A_LOOP;
 pub use origin::{Origin, Rendered};
 pub use render::{
     ChatTemplate, RenderError, RenderErrorKind, RenderOptions, canonical, render_explained, render_prepared,

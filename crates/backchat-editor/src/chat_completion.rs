@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use backchat_chat::{BindingKind, PieceKind, Shape, TagKind};
+use backchat_chat::{BindingKind, PieceKind, TagKind, ValueKind};
 use backchat_core::text::{is_word, slice};
 
 use crate::chat_text::ChatText;
@@ -136,19 +136,19 @@ fn words_as(words: &'static [words::Word], kind: ItemKind, what: &str) -> Vec<It
 /// The keys of what an expression gives: those of its kind, and those that the template reads from such values.
 fn keys(text: &ChatText, holder: &str, at: usize) -> Vec<Item> {
     let reading = &text.reading;
-    let shape = reading.shape_of(holder, at);
-    if let Shape::Namespace(namespace) = shape {
+    let kind = reading.kind_of(holder, at);
+    if let ValueKind::Namespace(namespace) = kind {
         let fields = reading
             .bindings
             .iter()
             .filter(|binding| binding.kind == BindingKind::Field && binding.of == Some(namespace));
         return fields.map(|field| item(&field.name, ItemKind::Property, "attribute of the namespace", "")).collect();
     }
-    let known = words::keys(shape);
+    let known = words::keys(kind);
     let mut items: Vec<Item> = known.iter().map(|(key, about)| item(key, ItemKind::Property, "key", about)).collect();
-    if shape != Shape::Loop {
+    if kind != ValueKind::Loop {
         let typed = |lookup: &&backchat_chat::Lookup| {
-            lookup.shape == shape && !(lookup.key_span.start <= at && at <= lookup.key_span.end)
+            lookup.value == kind && !(lookup.key_span.start <= at && at <= lookup.key_span.end)
         };
         for lookup in reading.lookups.iter().filter(typed) {
             if !items.iter().any(|item| item.label == lookup.key) && !lookup.key.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use backchat_chat::{Binding, BindingKind, Block, Lookup, Mention, PieceKind, Role, Shape};
+use backchat_chat::{Binding, BindingKind, Block, Lookup, Mention, PieceKind, Role, ValueKind};
 use backchat_core::diagnostic::counted;
 use backchat_core::json::Value;
 use backchat_core::text::{Lines, slice};
@@ -169,7 +169,7 @@ fn key_at(text: &ChatText, at: usize, known: Known<'_>) -> Option<String> {
 
 fn property(text: &ChatText, span: &Range<usize>, known: Known<'_>) -> Option<String> {
     let lookup = text.reading.lookups.iter().find(|lookup| lookup.key_span == *span);
-    if let Some(lookup) = lookup.filter(|lookup| !matches!(lookup.shape, Shape::Namespace(_))) {
+    if let Some(lookup) = lookup.filter(|lookup| !matches!(lookup.value, ValueKind::Namespace(_))) {
         return Some(key(text, lookup, known));
     }
     if let Some(found) = mention(text, span).and_then(|mention| local(text, mention, known)) {
@@ -193,47 +193,44 @@ fn lines_of(text: &ChatText, places: impl Iterator<Item = usize>) -> String {
 }
 
 fn key(text: &ChatText, lookup: &Lookup, known: Known<'_>) -> String {
-    let about = words::keys(lookup.shape).iter().find(|(name, _)| *name == lookup.key).map(|(_, about)| *about);
-    let what = match lookup.shape {
-        Shape::Message => "key of a message",
-        Shape::Call => "key of a call",
-        Shape::Function => "key of the function of a call",
-        Shape::Tool | Shape::Signature => "key of a tool",
-        Shape::Loop => "attribute of the loop",
-        _ => "key",
+    let about = words::keys(lookup.value).iter().find(|(name, _)| *name == lookup.key).map(|(_, about)| *about);
+    let what = match lookup.value.keys() {
+        Some((of, _)) if lookup.value == ValueKind::Loop => format!("attribute of {of}"),
+        Some((of, _)) => format!("key of {of}"),
+        None => "key".to_owned(),
     };
     let mut lines =
         vec![format!("{} — {what}{}", code(&lookup.key), about.map(|about| format!(": {about}")).unwrap_or_default())];
-    let same = text.reading.lookups.iter().filter(|other| other.key == lookup.key && other.shape == lookup.shape);
+    let same = text.reading.lookups.iter().filter(|other| other.key == lookup.key && other.value == lookup.value);
     lines.push(format!("read in {}", lines_of(text, same.map(|other| other.span.start))));
-    if let Some(facts) = known.facts.filter(|_| lookup.shape != Shape::Loop) {
-        lines.extend(destinations(facts, &lookup.key, lookup.shape));
-        let dropped = facts.dropped.iter().filter(|(key, _)| *key == lookup.key && lookup.shape == Shape::Message);
+    if let Some(facts) = known.facts.filter(|_| lookup.value != ValueKind::Loop) {
+        lines.extend(destinations(facts, &lookup.key, lookup.value));
+        let dropped = facts.dropped.iter().filter(|(key, _)| *key == lookup.key && lookup.value == ValueKind::Message);
         lines.extend(dropped.map(|(_, words)| words.clone()));
     }
     lines.join("\n\n")
 }
 
 /// The texts that messages have under a key.
-fn texts_under<'v>(context: &'v Value, key: &str, shape: Shape) -> Vec<&'v str> {
+fn texts_under<'v>(context: &'v Value, key: &str, kind: ValueKind) -> Vec<&'v str> {
     let messages = context.as_list().unwrap_or_default();
     let direct = messages.iter().filter_map(|message| message.get(key)).filter_map(Value::as_str);
     let calls = messages.iter().filter_map(|message| message.get("tool_calls")?.as_list()).flatten();
     let of_call =
         calls.filter_map(|call| call.get(key).or_else(|| call.get("function")?.get(key))).filter_map(Value::as_str);
-    let found: Vec<&str> = if shape == Shape::Message { direct.collect() } else { of_call.collect() };
+    let found: Vec<&str> = if kind == ValueKind::Message { direct.collect() } else { of_call.collect() };
     found.into_iter().filter(|text| text.trim().len() > 1).collect()
 }
 
 /// Where the texts under a key reach the output, in words.
-fn destinations(facts: &ChatFacts, key: &str, shape: Shape) -> Vec<String> {
+fn destinations(facts: &ChatFacts, key: &str, kind: ValueKind) -> Vec<String> {
     let template = facts.draft.as_ref().and_then(|draft| backchat_parser::template::Template::from_value(draft).ok());
     let Some(template) = template.map(|loaded| loaded.template) else { return Vec::new() };
     let mut reached: Vec<(String, usize)> = Vec::new();
     let (mut printed, mut given) = (0, 0);
     for shown in facts.conversations.iter().filter(|shown| !shown.is_prompt()) {
         let Some(messages) = shown.context.get("messages") else { continue };
-        let texts = texts_under(messages, key, shape);
+        let texts = texts_under(messages, key, kind);
         given += usize::from(!texts.is_empty());
         let places: Vec<usize> = texts.iter().filter_map(|text| shown.text.find(text.trim())).collect();
         printed += usize::from(!places.is_empty());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use backchat_chat::{BindingKind, PieceKind, Shape, TagKind};
+use backchat_chat::{BindingKind, PieceKind, TagKind, ValueKind};
 use backchat_core::text::slice;
 
 use crate::chat_text::ChatText;
@@ -57,7 +57,7 @@ pub fn symbols(text: &ChatText) -> Vec<Symbol> {
         let Some(head) = block.parts.first() else { continue };
         let over = block.over.clone().map(|over| slice(&text.source, over));
         let (kind, name) = match (block.name, over) {
-            ("for", Some(over)) if reading.shape_of(over, block.span.start) == Shape::Messages => {
+            ("for", Some(over)) if reading.kind_of(over, block.span.start) == ValueKind::Messages => {
                 let inner = slice(&text.source, head.tag.clone()).trim_matches(['{', '%', '}', '-', '+', ' ']);
                 (SymbolKind::Loop, inner.to_owned())
             }

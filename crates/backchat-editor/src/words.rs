@@ -1,6 +1,6 @@
 //! What the names of Jinja2 and transformers mean, in one line each, and where transformers departs from Jinja2.
 
-use backchat_chat::Shape;
+use backchat_chat::ValueKind;
 
 /// A name, its signature, and what it does.
 pub type Word = (&'static str, &'static str, &'static str);
@@ -177,9 +177,9 @@ pub fn find(words: &'static [Word], name: &str) -> Option<&'static Word> {
 }
 
 /// The keys of a value, each with what it holds.
-pub fn keys(shape: Shape) -> &'static [(&'static str, &'static str)] {
-    match shape {
-        Shape::Message => &[
+pub fn keys(kind: ValueKind) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        ValueKind::Message => &[
             ("role", "who speaks: system, user, assistant, tool"),
             ("content", "what is said: a text, or a list of parts"),
             ("tool_calls", "the calls of an assistant's message"),
@@ -188,32 +188,51 @@ pub fn keys(shape: Shape) -> &'static [(&'static str, &'static str)] {
             ("thinking", "the reasoning, under another name"),
             ("name", "the name of the function whose result this is"),
             ("tool_call_id", "the id of the call whose result this is"),
+            ("function_call", "the call of an assistant's message, before there were several"),
         ],
-        Shape::Part => &[
+        ValueKind::Part => &[
             ("type", "text, image, video, audio"),
             ("text", "the text of the part"),
             ("image", "an image"),
             ("image_url", "the address of an image"),
+            ("video", "a video"),
+            ("audio", "a sound"),
         ],
-        Shape::Call => &[
+        ValueKind::Call => &[
             ("type", "function"),
             ("id", "the id of the call"),
             ("function", "the function that is called: `name` and `arguments`"),
             ("name", "the name, in templates that take a function for a call"),
             ("arguments", "the arguments, in templates that take a function for a call"),
         ],
-        Shape::Function => {
+        ValueKind::Function => {
             &[("name", "the name of the function"), ("arguments", "its arguments: an object, or JSON text")]
         }
-        Shape::Tool => &[("type", "function"), ("function", "the function: its name and its schema")],
-        Shape::Signature => &[
+        ValueKind::Tool => &[
+            ("type", "function"),
+            ("function", "the function: its name and its schema"),
+            ("name", "the name, in templates that take a function for a tool"),
+            ("description", "what it does, in templates that take a function for a tool"),
+            ("parameters", "the JSON schema of its arguments, in templates that take a function for a tool"),
+        ],
+        ValueKind::Definition => &[
             ("name", "the name of the function"),
             ("description", "what it does"),
             ("parameters", "the JSON schema of its arguments"),
             ("return", "the JSON schema of its result"),
             ("strict", "whether arguments must follow the schema"),
         ],
-        Shape::Loop => &[
+        ValueKind::Schema => &[
+            ("type", "the type of the value: string, integer, number, boolean, array, object"),
+            ("description", "what it is"),
+            ("properties", "the members of an object, each with its schema"),
+            ("required", "the names of the members that must be there"),
+            ("items", "the schema of the items of an array"),
+            ("enum", "the values that it may have"),
+            ("default", "the value if none is given"),
+            ("additionalProperties", "whether an object may have other members, or their schema"),
+        ],
+        ValueKind::Loop => &[
             ("index", "the number of the iteration, from 1"),
             ("index0", "the number of the iteration, from 0"),
             ("revindex", "how many iterations are left, with this one"),
@@ -245,5 +264,15 @@ mod tests {
         assert_eq!(missing(&mut backchat_chat::test_names(), TESTS), [""; 0]);
         assert_eq!(missing(&mut backchat_chat::function_names(), FUNCTIONS), [""; 0]);
         assert_eq!(missing(&mut backchat_chat::tag_names().iter().copied(), TAGS), [""; 0]);
+    }
+
+    #[test]
+    fn every_key_that_a_value_has_is_explained() {
+        for kind in ValueKind::ALL {
+            let known = kind.keys().map_or(&[][..], |(_, keys)| keys);
+            let missing: Vec<&&str> =
+                known.iter().filter(|key| !keys(kind).iter().any(|(name, _)| name == *key)).collect();
+            assert!(missing.is_empty(), "{kind:?}: {missing:?}");
+        }
     }
 }

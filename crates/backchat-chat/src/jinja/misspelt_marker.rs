@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::misspelt::ROLES;
 use super::nodes::{NodeKind, nodes};
 use super::typo::{Edit, typo};
+use super::value_kind::ROLES;
 
 /// A marker that is probably misspelt.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,3 +9,4 @@ pub(crate) mod reading;
 pub(crate) mod survey;
 pub(crate) mod syntax;
 mod typo;
+pub(crate) mod value_kind;

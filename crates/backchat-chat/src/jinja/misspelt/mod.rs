@@ -13,9 +13,9 @@ use super::survey::Survey;
 use super::syntax;
 use super::syntax::tree::{Argument, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target};
 use super::typo::typo;
+use super::value_kind::{ROLES, ValueKind};
 use backchat_core::diagnostic::one_edit_from;
-pub use value_kinds::A_LOOP;
-use value_kinds::{ValueKind, ValueKinds, pairs};
+use value_kinds::{ValueKinds, pairs};
 
 /// A key or a variable that is probably misspelt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +44,6 @@ const VARIABLES: [&str; 11] = [
     "reasoning_effort",
     "thinking_budget",
 ];
-
-/// The roles that clients send. Others of your own are legal.
-pub(super) const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
 /// A role that is compared with a name, in words.
 pub const A_ROLE: &str = "a role";
@@ -138,21 +135,21 @@ struct Passed<'s> {
 }
 
 impl<'s> Walk<'s> {
-    fn bind(&mut self, target: &Target<'s>, shapes: ValueKinds) {
+    fn bind(&mut self, target: &Target<'s>, kinds: ValueKinds) {
         let names = target.names();
         self.bound.extend(&names);
         for (index, name) in names.iter().enumerate() {
-            let shapes = match target {
-                Target::Name(_) => shapes,
+            let kinds = match target {
+                Target::Name(_) => kinds,
                 // A pair of a name and a schema.
                 _ if index == 1 => {
-                    shapes.map(|shape| if shape == ValueKind::Pairs { ValueKind::Schema } else { ValueKind::Other })
+                    kinds.map(|kind| if kind == ValueKind::Pairs { ValueKind::Schema } else { ValueKind::Unknown })
                 }
-                _ => ValueKinds::OTHER,
+                _ => ValueKinds::UNKNOWN,
             };
             if let Some(scope) = self.scopes.last_mut() {
                 let known = scope.entry(name).or_default();
-                *known = known.or(shapes);
+                *known = known.or(kinds);
             }
         }
     }
@@ -176,15 +173,15 @@ impl<'s> Walk<'s> {
                 self.expression(value);
             }
             StatementKind::Set(target, value) => {
-                let shapes = self.expression(value);
-                self.bind(target, shapes);
+                let kinds = self.expression(value);
+                self.bind(target, kinds);
             }
             StatementKind::SetBlock { target, filter, body } => {
                 self.scoped(|walk| walk.body(body));
                 if let Some(filter) = filter {
                     self.expression(filter);
                 }
-                self.bind(target, ValueKinds::OTHER);
+                self.bind(target, ValueKinds::UNKNOWN);
             }
             StatementKind::If { branches, otherwise } => {
                 for (test, body) in branches {
@@ -194,8 +191,7 @@ impl<'s> Walk<'s> {
                 self.body(otherwise);
             }
             StatementKind::For { target, over, only, body, otherwise, .. } => {
-                let items =
-                    self.expression(over).map(|shape| if shape == ValueKind::Pairs { shape } else { shape.item() });
+                let items = self.expression(over).map(|kind| if kind == ValueKind::Pairs { kind } else { kind.item() });
                 self.scoped(|walk| {
                     walk.bind(&Target::Name("loop"), ValueKinds::of(ValueKind::Loop));
                     walk.bind(target, items);
@@ -215,7 +211,7 @@ impl<'s> Walk<'s> {
             StatementKind::With { bindings, body } => {
                 let values: Vec<ValueKinds> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
                 self.scoped(|walk| {
-                    bindings.iter().zip(values).for_each(|((target, _), shapes)| walk.bind(target, shapes));
+                    bindings.iter().zip(values).for_each(|((target, _), kinds)| walk.bind(target, kinds));
                     walk.body(body);
                 });
             }
@@ -236,7 +232,7 @@ impl<'s> Walk<'s> {
                     let positional = passed.positional.get(index).copied().unwrap_or_default();
                     positional.or(passed.named.get(parameter).copied().unwrap_or_default())
                 });
-                walk.bind(&Target::Name(parameter), default.or(of_calls.unwrap_or(ValueKinds::OTHER)));
+                walk.bind(&Target::Name(parameter), default.or(of_calls.unwrap_or(ValueKinds::UNKNOWN)));
             }
             walk.body(body);
         });
@@ -289,25 +285,21 @@ impl<'s> Walk<'s> {
                 expression.children(&mut |child| {
                     self.expression(child);
                 });
-                ValueKinds::OTHER
+                ValueKinds::UNKNOWN
             }
         }
     }
 
     fn name(&mut self, name: &'s str, span: &Range<usize>) -> ValueKinds {
-        if let Some(shapes) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
-            return *shapes;
+        if let Some(kinds) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
+            return *kinds;
         }
         if self.unbound.contains(name)
             && let Some(meant) = one_edit_from(name, VARIABLES).or_else(|| self.bound_like(name))
         {
             self.found.push(Misspelt { name: name.to_owned(), meant: meant.to_owned(), of: None, span: span.clone() });
         }
-        match name {
-            "messages" => ValueKinds::of(ValueKind::Messages),
-            "tools" => ValueKinds::of(ValueKind::Tools),
-            _ => ValueKinds::OTHER,
-        }
+        ValueKinds::of(ValueKind::of_variable(name))
     }
 
     /// The name of which this one is a typo, among those that the template binds; `None` if a client may pass this one.
@@ -324,7 +316,7 @@ impl<'s> Walk<'s> {
             let (name, meant) = (key.to_owned(), meant.to_owned());
             self.found.push(Misspelt { name, meant, of: Some(of), span: span.clone() });
         }
-        of.map(|shape| shape.under(key))
+        of.map(|kind| kind.under(key))
     }
 
     /// `'key' in object` looks a key up, too; a role is compared with names of roles.
@@ -371,17 +363,17 @@ impl<'s> Walk<'s> {
                 match (*method, arguments.first().map(|argument| &argument.value().kind)) {
                     ("get", Some(ExprKind::Literal(Literal::Str(key)))) => self.look_up(of, key, &span),
                     ("items", None) => pairs(of),
-                    _ => ValueKinds::OTHER,
+                    _ => ValueKinds::UNKNOWN,
                 }
             }
             ExprKind::Name(name) => {
                 self.name(name, &callee.span);
                 self.pass(name, arguments, &values);
-                ValueKinds::OTHER
+                ValueKinds::UNKNOWN
             }
             _ => {
                 self.expression(callee);
-                ValueKinds::OTHER
+                ValueKinds::UNKNOWN
             }
         }
     }
@@ -397,7 +389,7 @@ impl<'s> Walk<'s> {
 
     fn pass(&mut self, name: &'s str, arguments: &[Argument<'s>], values: &[ValueKinds]) {
         let passed = self.passed.entry(name).or_default();
-        for (index, (argument, shapes)) in arguments.iter().zip(values).enumerate() {
+        for (index, (argument, kinds)) in arguments.iter().zip(values).enumerate() {
             let known = match argument {
                 Argument::Keyword(name, _) => passed.named.entry(name).or_default(),
                 _ => {
@@ -408,12 +400,12 @@ impl<'s> Walk<'s> {
                     known
                 }
             };
-            *known = known.or(*shapes);
+            *known = known.or(*kinds);
         }
     }
 
     fn filter(&mut self, of: Option<&Expr<'s>>, name: &str, arguments: &[Argument<'s>]) -> ValueKinds {
-        let Some(of) = of else { return ValueKinds::OTHER };
+        let Some(of) = of else { return ValueKinds::UNKNOWN };
         let span = of.span.clone();
         let of = self.expression(of);
         let values: Vec<ValueKinds> = arguments.iter().map(|argument| self.expression(argument.value())).collect();
@@ -426,7 +418,7 @@ impl<'s> Walk<'s> {
             ("list" | "reverse" | "select" | "reject" | "sort" | "unique", _) => of,
             ("first" | "last" | "random", _) => of.map(ValueKind::item),
             ("items" | "dictsort", None) => pairs(of),
-            _ => ValueKinds::OTHER,
+            _ => ValueKinds::UNKNOWN,
         }
     }
 }

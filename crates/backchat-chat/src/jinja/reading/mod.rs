@@ -1,9 +1,9 @@
 //! What the text of a template says, for editors: its tags and blocks, its names and their scopes, its lookups and
 //! literals, and every error. Nothing is rendered, and a text with errors is read to its end.
 
+mod kinds;
 mod pieces;
 mod resolve;
-mod shape;
 mod structure;
 
 use std::ops::Range;
@@ -14,9 +14,9 @@ use crate::builtins::functions::FUNCTIONS;
 use crate::builtins::tests::TESTS;
 use resolve::collect::Collector;
 
+pub use super::value_kind::ValueKind;
 pub use pieces::{Piece, PieceKind, Tag, TagKind};
 pub use resolve::{Binding, BindingKind, Mention, Role, Scope};
-pub use shape::Shape;
 pub use structure::{Block, Part};
 
 /// An error in the text of a template.
@@ -41,7 +41,7 @@ pub struct Lookup {
     /// The key without its quotes.
     pub key_span: Range<usize>,
     /// What it is looked up in.
-    pub shape: Shape,
+    pub value: ValueKind,
 }
 
 /// A string constant of an expression, or a text between tags.
@@ -128,13 +128,13 @@ impl Reading {
     }
 
     /// What an expression gives that is written at a byte.
-    pub fn shape_of(&self, expression: &str, byte: usize) -> Shape {
-        shape::of_text(expression, &|name| {
+    pub fn kind_of(&self, expression: &str, byte: usize) -> ValueKind {
+        kinds::of_text(expression, &|name| {
             let binding = self.binding_at(name, byte).and_then(|at| self.bindings.get(at).map(|found| (at, found)));
             match binding {
-                Some((at, binding)) if binding.is_namespace => Shape::Namespace(at),
-                Some((_, binding)) => binding.shape,
-                None => shape::of_free(name),
+                Some((at, binding)) if binding.is_namespace => ValueKind::Namespace(at),
+                Some((_, binding)) => binding.value,
+                None => kinds::of_free(name),
             }
         })
     }

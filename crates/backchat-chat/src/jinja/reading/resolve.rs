@@ -6,9 +6,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::shape::{self, Shape};
+use super::kinds;
 use super::{Literal, Lookup};
 use crate::jinja::syntax::tree::{Argument, Expr, ExprKind};
+use crate::jinja::value_kind::ValueKind;
 use collect::{Collector, From, Read};
 
 /// What binds a name.
@@ -32,7 +33,7 @@ pub struct Binding {
     pub declared: Range<usize>,
     pub scope: usize,
     /// What its values are.
-    pub shape: Shape,
+    pub value: ValueKind,
     /// Whether it may be read before it is bound, so that it also has the value of a variable of the conversation.
     pub may_be_given: bool,
     /// Whether it is bound to `namespace(…)` and nothing else.
@@ -106,8 +107,8 @@ struct Resolver<'t, 's> {
     /// What each is joined with.
     joined: Vec<usize>,
     given: Vec<bool>,
-    /// The shapes of joined names at each depth: names of a long template use each other again and again.
-    shapes: RefCell<HashMap<(usize, usize), Shape>>,
+    /// The kinds of joined names at each depth: names of a long template use each other again and again.
+    kinds: RefCell<HashMap<(usize, usize), ValueKind>>,
 }
 
 impl<'t, 's> Resolver<'t, 's> {
@@ -127,7 +128,7 @@ impl<'t, 's> Resolver<'t, 's> {
         }
         let joined = (0..keys.len()).collect();
         let given = vec![false; keys.len()];
-        Self { found, numbers, keys, stores, joined, given, shapes: RefCell::default() }
+        Self { found, numbers, keys, stores, joined, given, kinds: RefCell::default() }
     }
 
     fn around(&self, scope: usize) -> Option<usize> {
@@ -187,62 +188,62 @@ impl<'t, 's> Resolver<'t, 's> {
         }
     }
 
-    fn shape_of(&self, number: usize, deep: usize) -> Shape {
+    fn kind_of(&self, number: usize, deep: usize) -> ValueKind {
         if deep == 0 {
-            return Shape::Unknown;
+            return ValueKind::Unknown;
         }
         let root = self.root(number);
-        if let Some(known) = self.shapes.borrow().get(&(root, deep)) {
+        if let Some(known) = self.kinds.borrow().get(&(root, deep)) {
             return *known;
         }
-        let shape = self.shape_of_stores(root, deep);
-        self.shapes.borrow_mut().insert((root, deep), shape);
-        shape
+        let kind = self.kind_of_stores(root, deep);
+        self.kinds.borrow_mut().insert((root, deep), kind);
+        kind
     }
 
-    fn shape_of_stores(&self, root: usize, deep: usize) -> Shape {
+    fn kind_of_stores(&self, root: usize, deep: usize) -> ValueKind {
         let numbers = (0..self.keys.len()).filter(|number| self.root(*number) == root);
         let stores = numbers.flat_map(|number| self.stores.get(number).into_iter().flatten());
-        let mut shapes = stores.filter_map(|at| self.found.stores.get(*at)).map(|store| {
+        let mut candidates = stores.filter_map(|at| self.found.stores.get(*at)).map(|store| {
             let here = |expression: &Expr<'s>, scope: usize| {
-                shape::of(expression, &|name| self.shape_of_name(name, scope, deep - 1))
+                kinds::of(expression, &|name| self.kind_of_name(name, scope, deep - 1))
             };
             match store.from {
-                From::Nothing => Shape::Unknown,
+                From::Nothing => ValueKind::Unknown,
                 From::Value(value) => here(value, store.scope),
                 From::Item(over) => {
                     let around = self.found.scopes.get(store.scope).and_then(|scope| scope.around).unwrap_or(0);
-                    shape::of_element(over, &|name| self.shape_of_name(name, around, deep - 1))
+                    kinds::of_item(over, &|name| self.kind_of_name(name, around, deep - 1))
                 }
-                From::Argument(place) => self.shape_of_argument(store.scope, place, deep),
+                From::Argument(place) => self.kind_of_argument(store.scope, place, deep),
             }
         });
-        let found = shapes.find(|shape| *shape != Shape::Unknown);
-        found.unwrap_or_else(|| self.keys.get(root).map_or(Shape::Unknown, |(_, name)| shape::by_name(name)))
+        let found = candidates.find(|kind| *kind != ValueKind::Unknown);
+        found.unwrap_or_else(|| self.keys.get(root).map_or(ValueKind::Unknown, |(_, name)| kinds::by_name(name)))
     }
 
-    fn shape_of_name(&self, name: &str, scope: usize, deep: usize) -> Shape {
+    fn kind_of_name(&self, name: &str, scope: usize, deep: usize) -> ValueKind {
         // The name is one of the source, but for those of a text that is looked at alone.
         let known = self.keys.iter().find(|(_, known)| *known == name).map(|(_, known)| *known);
         match known.and_then(|name| self.owner(name, scope)) {
-            Some((number, _)) => self.shape_of(number, deep),
-            None => shape::of_free(name),
+            Some((number, _)) => self.kind_of(number, deep),
+            None => kinds::of_free(name),
         }
     }
 
     /// What the calls of the macro whose scope this is pass at a place.
-    fn shape_of_argument(&self, scope: usize, place: usize, deep: usize) -> Shape {
+    fn kind_of_argument(&self, scope: usize, place: usize, deep: usize) -> ValueKind {
         let Some(name) = self.macro_of(scope).and_then(|number| self.keys.get(number)).map(|(_, name)| *name) else {
-            return Shape::Unknown;
+            return ValueKind::Unknown;
         };
         let calls = self.found.calls.iter().filter(|call| call.name == name);
-        let mut shapes = calls.filter_map(|call| match call.arguments.get(place)? {
+        let mut candidates = calls.filter_map(|call| match call.arguments.get(place)? {
             Argument::Positional(value) => {
-                Some(shape::of(value, &|name| self.shape_of_name(name, call.scope, deep - 1)))
+                Some(kinds::of(value, &|name| self.kind_of_name(name, call.scope, deep - 1)))
             }
             _ => None,
         });
-        shapes.find(|shape| *shape != Shape::Unknown).unwrap_or_default()
+        candidates.find(|kind| *kind != ValueKind::Unknown).unwrap_or_default()
     }
 
     /// The name of the macro whose body a scope is.
@@ -321,7 +322,7 @@ impl Assembler {
                     kind: store.kind,
                     declared: store.span.clone(),
                     scope: *scope,
-                    shape: resolver.shape_of(number, DEEPEST),
+                    value: resolver.kind_of(number, DEEPEST),
                     may_be_given: false,
                     is_namespace: resolver.is_namespace(root),
                     of: None,
@@ -418,7 +419,7 @@ impl Assembler {
                     kind: BindingKind::Field,
                     declared: field.span.clone(),
                     scope: field.scope,
-                    shape: Shape::Unknown,
+                    value: ValueKind::Unknown,
                     may_be_given: false,
                     is_namespace: false,
                     of: Some(of),
@@ -446,15 +447,15 @@ impl Assembler {
     fn lookups(&self, resolver: &Resolver<'_, '_>) -> Vec<Lookup> {
         let lookup = |read: &collect::KeyRead<'_, '_>| {
             let name_of = |name: &str| match self.namespace(resolver, name, read.scope) {
-                Some(at) => Shape::Namespace(at),
-                None => resolver.shape_of_name(name, read.scope, DEEPEST),
+                Some(at) => ValueKind::Namespace(at),
+                None => resolver.kind_of_name(name, read.scope, DEEPEST),
             };
             Lookup {
                 span: read.span.clone(),
                 of: read.of.span.clone(),
                 key: read.key.clone(),
                 key_span: read.key_span.clone(),
-                shape: shape::of(read.of, &name_of),
+                value: kinds::of(read.of, &name_of),
             }
         };
         let mut found: Vec<Lookup> = resolver.found.keys.iter().map(lookup).collect();

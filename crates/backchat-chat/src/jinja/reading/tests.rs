@@ -48,19 +48,19 @@ fn a_name_that_may_come_from_outside_says_so() {
 
 #[test]
 fn lookups_know_what_they_look_into() {
-    for (source, shape) in [
-        ("{{ messages[0].role }}", Shape::Message),
-        ("{% for m in messages[1:] %}{{ m['role'] }}{% endfor %}", Shape::Message),
-        ("{% set ms = messages %}{% for m in ms | list %}{{ m.role }}{% endfor %}", Shape::Message),
-        ("{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.id }}{% endfor %}{% endfor %}", Shape::Call),
-        ("{% macro f(x) %}{{ x.name }}{% endmacro %}{{ f(messages[0].tool_calls[0].function) }}", Shape::Function),
-        ("{% for t in tools %}{{ t.function.name }}{% endfor %}", Shape::Signature),
-        ("{% for a in b %}{{ loop.index }}{% endfor %}", Shape::Loop),
-        ("{{ other.name }}", Shape::Unknown),
+    for (source, kind) in [
+        ("{{ messages[0].role }}", ValueKind::Message),
+        ("{% for m in messages[1:] %}{{ m['role'] }}{% endfor %}", ValueKind::Message),
+        ("{% set ms = messages %}{% for m in ms | list %}{{ m.role }}{% endfor %}", ValueKind::Message),
+        ("{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.id }}{% endfor %}{% endfor %}", ValueKind::Call),
+        ("{% macro f(x) %}{{ x.name }}{% endmacro %}{{ f(messages[0].tool_calls[0].function) }}", ValueKind::Function),
+        ("{% for t in tools %}{{ t.function.name }}{% endfor %}", ValueKind::Definition),
+        ("{% for a in b %}{{ loop.index }}{% endfor %}", ValueKind::Loop),
+        ("{{ other.name }}", ValueKind::Unknown),
     ] {
         let reading = reading(source);
         let is_asked = |lookup: &&Lookup| ["role", "id", "name", "index"].contains(&lookup.key.as_str());
-        assert_eq!(reading.lookups.iter().rev().find(is_asked).unwrap().shape, shape, "{source}");
+        assert_eq!(reading.lookups.iter().rev().find(is_asked).unwrap().value, kind, "{source}");
     }
 }
 
@@ -157,5 +157,5 @@ fn names_that_use_each_other_are_followed_once() {
     let level = |at: usize| format!("{{% set a{at} = a{} %}}", at - 1).repeat(8);
     let source: String = (1..20).map(level).collect();
     let found = reading(&source);
-    assert!(found.bindings.iter().all(|binding| binding.shape == Shape::Unknown));
+    assert!(found.bindings.iter().all(|binding| binding.value == ValueKind::Unknown));
 }
