@@ -129,10 +129,16 @@ impl Finder<'_, '_> {
             Some(_) => None,
             None => Some(pairs::find(self.turns, &self.setting, &one, self.around.end)?),
         };
-        let located = self.locate(&one, 0, pairs.as_ref())?;
+        let mut located = self.locate(&one, 0, pairs.as_ref())?;
         let several: Vec<Trace> =
             [2, 3].iter().filter_map(|count| self.trace(&made(*count)).filter(|t| t.shows_calls(*count))).collect();
         let two = several.first();
+        let is_keyed = |object: &ObjectBody| object.name.is_none();
+        let is_bare = |two| self.locate(two, 0, pairs.as_ref()).is_some_and(|first| first.object.is_none());
+        if located.object.as_ref().is_some_and(is_keyed) && two.is_some_and(is_bare) {
+            // All calls are members of one object, under their names.
+            located = Located { range: one.range_of(0)?, object: None };
+        }
         let Outside { mut pre, mut post, end, separator, next } = self.outside(&one, &located);
         let in_array = match two {
             Some(two) => list_with(two, 2),
