@@ -39,8 +39,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// All of them, namespaces excepted.
-    pub const ALL: [Self; 17] = [
+    pub const ALL_BUT_NAMESPACES: [Self; 17] = [
         Self::Unknown,
         Self::Messages,
         Self::Message,

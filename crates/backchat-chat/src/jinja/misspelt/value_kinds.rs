@@ -14,7 +14,7 @@ impl ValueKinds {
     pub(super) const UNKNOWN: Self = Self(1);
 
     pub(super) fn of(kind: ValueKind) -> Self {
-        Self(1 << ValueKind::ALL.iter().position(|known| *known == kind).unwrap_or(0))
+        Self(1 << ValueKind::ALL_BUT_NAMESPACES.iter().position(|known| *known == kind).unwrap_or(0))
     }
 
     pub(super) fn or(self, other: Self) -> Self {
@@ -22,7 +22,11 @@ impl ValueKinds {
     }
 
     pub(super) fn iter(self) -> impl Iterator<Item = ValueKind> {
-        ValueKind::ALL.into_iter().enumerate().filter(move |(at, _)| self.0 & (1 << at) != 0).map(|(_, kind)| kind)
+        ValueKind::ALL_BUT_NAMESPACES
+            .into_iter()
+            .enumerate()
+            .filter(move |(at, _)| self.0 & (1 << at) != 0)
+            .map(|(_, kind)| kind)
     }
 
     pub(super) fn map(self, change: impl Fn(ValueKind) -> ValueKind) -> Self {
