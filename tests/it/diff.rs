@@ -519,7 +519,7 @@ fn every_form_has_the_same_bytes_twice_and_fits_a_screen() {
             let arguments = [&["diff", sides[0].as_str(), sides[1].as_str()][..], rest].concat();
             String::from_utf8(backchat(&arguments, page.path()).stdout).unwrap()
         };
-        for form in ["text", "json", "markdown"] {
+        for form in if one == "deepseek_v3" { &["text", "json", "markdown"][..] } else { &["text"] } {
             let made = [(), ()].map(|()| {
                 let said = run(&["--format", form, "--report", "page.html"]);
                 (said, fs::read_to_string(page.path().join("page.html")).unwrap())
