@@ -93,7 +93,7 @@ fn every_target_accepts_our_drafts_or_has_a_diagnostic() {
         let path = entry.unwrap().path();
         let source = fs::read_to_string(&path).unwrap();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        for target in ["vllm", "vllm-python", "vllm-rust", "portable"] {
+        for target in ["vllm", "vllm-rust", "portable"] {
             let derivation = derived(&source, &[target]);
             let template = Template::from_value(derivation.response_template.as_ref().unwrap()).unwrap().template;
             if !Target::named(target).unwrap().check(&template).is_empty() || derivation.status != Status::Proved {
