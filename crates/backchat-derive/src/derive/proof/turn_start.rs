@@ -231,14 +231,24 @@ impl TurnStart {
     }
 
     /// The text without the stop, as engines return it: without the known token, or else without the marks that end the
-    /// turn. Ordinary text before them, such as a bracket, belongs to the answer.
+    /// turn, or the last of them if the others close what this turn does not have. Ordinary text before them, such as a
+    /// bracket, belongs to the answer.
     pub fn without_stop<'t>(&self, text: &'t str, eos_token: Option<&str>) -> Option<&'t str> {
         let stop = self.stop.trim();
-        let marks = Segmentation::Words.marks(stop);
-        let ordinary = marks.iter().take_while(|mark| !Segmentation::Words.is_distinctive(mark)).map(|mark| mark.len());
-        let marks = Some(slice(stop, ordinary.sum()..)).filter(|marks| !marks.is_empty());
-        let token = eos_token.filter(|eos| !eos.is_empty() && stop.ends_with(eos)).or(marks).unwrap_or(stop);
-        text.strip_suffix(token).filter(|_| !token.is_empty())
+        if stop.is_empty() {
+            return None;
+        }
+        if let Some(token) = eos_token.filter(|eos| !eos.is_empty() && stop.ends_with(eos)) {
+            return text.strip_suffix(token);
+        }
+        let mut end = 0;
+        let ends = Segmentation::Words.marks(stop).into_iter().filter_map(|mark| {
+            let rest = slice(stop, end..);
+            end += mark.len();
+            Segmentation::Words.is_distinctive(mark).then_some(rest)
+        });
+        let ends: Vec<&str> = ends.collect();
+        if ends.is_empty() { text.strip_suffix(stop) } else { ends.into_iter().find_map(|end| text.strip_suffix(end)) }
     }
 }
 
@@ -553,6 +563,8 @@ mod tests {
             ("</s><end>", "Yes.</s><end>", Some("<end>"), Some("Yes.</s>")),
             ("<end>", "Yes.<end>", Some("<other>"), Some("Yes.")),
             ("}<end>\n", "{Yes.}<end>", None, Some("{Yes.}")),
+            ("</say><end>\n", "<say>Yes.</say><end>", None, Some("<say>Yes.")),
+            ("</say><end>\n", "<call>f</call><end>", None, Some("<call>f</call>")),
             ("\n\n", "Yes.", None, None),
             ("<end>", "Yes.", None, None),
             ("", "Yes.", None, None),
