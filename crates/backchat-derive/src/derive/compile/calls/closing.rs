@@ -218,7 +218,7 @@ impl Plan<'_> {
     }
 
     /// The mark of content after calls.
-    fn content_follows(&self) -> Option<String> {
+    pub(super) fn content_follows(&self) -> Option<String> {
         let open = self.wire.content.open.trim();
         (self.wire.content.place == Place::After && !open.is_empty()).then(|| escape(open))
     }

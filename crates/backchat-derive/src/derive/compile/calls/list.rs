@@ -86,6 +86,9 @@ impl Plan<'_> {
         if close.is_empty() && self.text_follows() {
             let pattern = format!("(?<={item_end}\\s*\\]){}", self.no_json_follows());
             Delimiter::Pattern(pattern).write(&mut field, "close");
+        } else if let Some(next) = self.content_follows().filter(|_| close.is_empty()) {
+            let ends = [format!("(?={next})")].into_iter().chain(self.stops().map(escape));
+            Delimiter::Pattern(format!("\\s*{}", any_of(ends))).write(&mut field, "close");
         } else if close.is_empty() {
             let stops = self.stops_with_space();
             if !stops.is_empty() {
