@@ -20,8 +20,14 @@ impl Plan<'_> {
             Guard::Always => true,
         };
         let ends_turn = self.stops().any(|stop| own.contains(stop));
-        let space = if self.leaves_white_space() && !ends_turn { "" } else { "\\s*" };
-        let close = if pattern.is_empty() {
+        let ends_json = self.calls.body.arguments == Arguments::Json && own.trim().chars().all(|c| c == '}');
+        let is_before_text = self.text_follows() && self.section_end().is_none() && self.choices.guard == Guard::Behind;
+        let keeps_space = self.leaves_white_space() || is_before_text && !self.cut.separator.is_empty();
+        let space = if keeps_space && !ends_turn { "" } else { "\\s*" };
+        let close = if is_before_text && ends_json {
+            // Any text may follow but more JSON.
+            Some(format!("(?<=\\}}){}{}", pattern.trim_end_matches("\\s*"), self.no_json_follows()))
+        } else if pattern.is_empty() {
             self.ends_without_close().map(|ends| format!("\\s*{ends}"))
         } else if guarded {
             Some(format!("{pattern}{}", self.must_follow(own)))
