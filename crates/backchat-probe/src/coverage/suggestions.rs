@@ -76,8 +76,8 @@ struct Made<'g> {
 }
 
 /// The conversations that may reach a goal, from one that missed it: its answer, and the number of its messages, 0 if its
-/// history stays.
-/// `condition` is the text of the condition in the chat template, `variables` are the switches of the template.
+/// history stays. `condition` is the text of the condition in the chat template, `variables` are the switches of the
+/// template.
 pub fn suggestions(
     goal: &Goal,
     condition: &str,
@@ -167,6 +167,7 @@ impl Made<'_> {
                     }
                 }
             }
+            // Numbers are compared all together.
             Relation::Less | Relation::Greater => {}
             Relation::Truth | Relation::Items => self.presence(left),
             Relation::Test => {

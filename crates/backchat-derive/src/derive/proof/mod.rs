@@ -399,8 +399,8 @@ fn excused(case: &Case, failure: &Failure) -> Loss {
     Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) }
 }
 
-/// The texts that a template reads as delimiters of calls, reasoning and strings, if answers and code may contain them: no mark,
-/// such as a tag, is among them.
+/// The texts that a template reads as delimiters of calls, reasoning and strings, if answers and code may contain them:
+/// no mark, such as a tag, is among them.
 fn ordinary(template: &Template) -> OrdinaryDelimiters {
     let is_ordinary = |text: &String| {
         let is_plain = |c: char| c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-".contains(c);
