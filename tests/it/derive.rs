@@ -120,6 +120,7 @@ fn peculiar_wire_formats() {
         ("calls_are_members_of_one_object", Status::Partial),
         ("answer_after_a_list", Status::Proved),
         ("answer_after_keyed_calls", Status::Proved),
+        ("answer_after_arguments", Status::Proved),
         ("words_of_a_sentence", Status::Inexpressible),
         ("no_content", Status::Failed),
         ("runs_forever", Status::Failed),

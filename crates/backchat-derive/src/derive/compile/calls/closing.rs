@@ -27,6 +27,9 @@ impl Plan<'_> {
         let close = if is_before_text && ends_json {
             // Any text may follow but more JSON.
             Some(format!("(?<=\\}}){}{}", pattern.trim_end_matches("\\s*"), self.no_json_follows()))
+        } else if is_before_text && let Some(next) = self.next_pair().filter(|_| pattern == lookbehind) {
+            // Any text may follow but another argument.
+            Some(format!("{pattern}(?!\\s*{next})"))
         } else if pattern.is_empty() {
             self.ends_without_close().map(|ends| format!("\\s*{ends}"))
         } else if guarded {
@@ -117,7 +120,8 @@ impl Plan<'_> {
         let (Some(pairs), Guard::Behind) = (self.wire.pairs(), self.choices.guard) else { return String::new() };
         let close = pairs.cut.close.trim();
         let head = self.calls.body.head.last().and_then(CallPart::text).unwrap_or_default().trim();
-        if head.is_empty() || pairs.braces.is_some() {
+        let is_before_text = self.text_follows() && self.is_mark(&self.cut.open);
+        if head.is_empty() && !is_before_text || pairs.braces.is_some() {
             return String::new();
         }
         if let Some((_, end)) = pairs.cut.close.rsplit_once(KEY_AGAIN) {
@@ -126,7 +130,15 @@ impl Plan<'_> {
         if !self.is_mark(close) {
             return String::new();
         }
-        format!("(?<=(?:{}|{})\\s*)", escape(close), escape(head))
+        // A value may contain what is no mark: then the whole opening is looked for.
+        let head = if is_before_text && !self.is_mark(head) { self.begin() } else { escape(head) };
+        format!("(?<=(?:{}|{head})\\s*)", escape(close))
+    }
+
+    /// The mark that begins each argument, as a pattern.
+    fn next_pair(&self) -> Option<String> {
+        let open = self.wire.pairs()?.cut.open.trim();
+        (!open.is_empty()).then(|| spaced(open))
     }
 
     /// Looks behind for the end of a tag: `end` after the last argument, or the end of the head. What closes the call
