@@ -197,11 +197,13 @@ fn structures() -> [(&'static str, Answer, Reach); 17] {
     let again = route("f5G6h7I8j", r#"{"city": "Ghent", "days": 2}"#);
     let second = call("f5G6h7I8j", "store_entry", r#"{"title": "trip", "count": 2}"#);
     let third = call("k9L0m1N2o", "get_time", "{}");
+    // A list and a text that end like a call come before another call.
     let brackets =
-        call("a1B2c3D4e", "store_entry", r#"{"title": "a)b(c", "tags": ["]", "}", "[{"], "zip": "{x}, {\"k\": 1}"}"#);
+        call("a1B2c3D4e", "store_entry", r#"{"title": "a)b(c", "zip": "{x}, {\"k\": 1}", "tags": ["]", "}", "[{"]}"#);
+    let braces = call("f5G6h7I8j", "store_entry", r#"{"count": 2, "zip": "{x}, {\"k\": 1}"}"#);
     let one = Answer::calls(vec![first.clone()]);
     let two = Answer::calls(vec![first.clone(), second.clone()]);
-    let five = Answer::calls(vec![first.clone(), third.clone(), second.clone(), third, again.clone()]);
+    let five = Answer::calls(vec![first.clone(), third.clone(), braces, third, again.clone()]);
     let same = Answer::calls(vec![first, again]);
     let bracketed = Answer::calls(vec![brackets, second]);
     let short = Answer::content("Yes, 43 km.");

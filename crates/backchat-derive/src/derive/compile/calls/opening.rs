@@ -171,7 +171,7 @@ impl Plan<'_> {
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
             } else {
-                self.word(next, at + 1 == pieces.len())
+                self.word(next, at == 0, at + 1 == pieces.len())
             };
             match piece {
                 CallPart::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
@@ -217,18 +217,22 @@ impl Plan<'_> {
     }
 
     /// The character class of a name or an id. Before arguments without delimiters, it must also end where a call without
-    /// arguments ends.
-    fn word(&self, next: &str, is_last: bool) -> String {
+    /// arguments ends; after the end of another call, it must not begin with that.
+    fn word(&self, next: &str, is_first: bool, is_last: bool) -> String {
         let word = word_before(next);
+        let class = if word == "\\S" { Some("[^\\s") } else { word.strip_suffix(']') };
+        let Some(class) = class.filter(|class| class.starts_with("[^")) else { return word };
         let is_bare =
             self.wire.pairs().is_some_and(|pairs| pairs.cut.section.trim().is_empty() && pairs.braces.is_none());
-        let class = if word == "\\S" { Some("[^\\s") } else { word.strip_suffix(']') };
-        let Some(class) = class.filter(|class| is_bare && is_last && class.starts_with("[^")) else { return word };
+        // A quote ends a name in JSON, and nothing else does.
+        let is_quoted = !class.starts_with("[^\\s");
+        let is_parted = !self.cut.open.trim().is_empty() || !self.cut.separator.trim().is_empty() || is_quoted;
         let tail = self.calls.body.tail.iter().find_map(CallPart::text);
         let ends = match tail.unwrap_or(&self.cut.close) {
             // If nothing closes a call, the next one does, or the end of the section.
-            "" => [self.cut.separator.as_str(), &self.cut.section_close],
-            close => [close, ""],
+            "" if is_bare && is_last => [self.cut.separator.as_str(), &self.cut.section_close],
+            close if is_bare && is_last || is_first && self.calls.several && !is_parted => [close, ""],
+            _ => return word,
         };
         let ends = ends.map(word_before);
         let signs = ends.iter().filter_map(|end| end.strip_prefix("[^\\s")?.strip_suffix(']'));
