@@ -59,10 +59,12 @@ pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
             (slice(&text, second.end..third.start), slice(&text, third.end..)),
         ]);
     }
-    // The number of arguments may come before or after the name.
-    if let (Some(one), Some(two)) = (render(vec![shapes::call(0, 1)]), render(vec![first.clone()])) {
+    // The number of arguments may come before or after the name. What both calls follow would be taken for a part of the
+    // mark, so that one follows another call.
+    let fewer = render(vec![first.clone(), shapes::call(1, 1)]).or_else(|| render(vec![shapes::call(1, 1)]));
+    if let (Some(one), Some(two)) = (fewer, render(vec![second.clone()])) {
         let around = |text: &str| {
-            let (before, after) = text.split_once(&first.name)?;
+            let (before, after) = text.split_once(&second.name)?;
             Some((before.to_owned(), after.to_owned()))
         };
         if let (Some(one), Some(two)) = (around(&one), around(&two)) {
@@ -303,6 +305,11 @@ mod tests {
         with_prober(source, |prober| {
             let counted = with_calls(&Varying::default(), prober);
             assert_eq!(counted.steady("<call of=3>f<with 3>".to_owned()), "<call of=\u{2}>f<with \u{2}>");
+        });
+        let letter = source.replace("<call of=", "<c ");
+        with_prober(&letter, |prober| {
+            let counted = with_calls(&Varying::default(), prober);
+            assert_eq!(counted.steady("Hi.<c 3>f".to_owned()), "Hi.<c \u{2}>f");
         });
     }
 

@@ -100,7 +100,9 @@ impl Varying {
                     break;
                 }
                 before.insert_str(0, token);
-                if *token == "\n" || is_word(token) && token.len() > 1 {
+                // A bracket opens a mark of which one letter may be the name.
+                let opens = token.starts_with(['<', '[', '{', '(']) && before.contains(char::is_alphanumeric);
+                if *token == "\n" || is_word(token) && token.len() > 1 || opens {
                     break;
                 }
             }
