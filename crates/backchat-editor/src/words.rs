@@ -196,7 +196,7 @@ pub fn keys(kind: ValueKind) -> &'static [(&'static str, &'static str)] {
             ("image", "an image"),
             ("image_url", "the address of an image"),
             ("video", "a video"),
-            ("audio", "a sound"),
+            ("audio", "an audio recording"),
         ],
         ValueKind::Call => &[
             ("type", "function"),
