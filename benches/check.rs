@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use backchat::check::fixture::{self, FixtureFile, Shared};
-use backchat::check::{self, Entry, Loaded, Meaning, Settings, Status};
+use backchat_workbench::check::fixture::{self, FixtureFile, Shared};
+use backchat_workbench::check::{self, Entry, Loaded, Meaning, Settings, Status};
 
 fn main() {
     divan::main();

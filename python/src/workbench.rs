@@ -8,15 +8,15 @@ use std::sync::Arc;
 use backchat::Template;
 use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::chats::MaskRule;
-use backchat::check::Status;
-use backchat::check::fixture::TemplateSource;
 use backchat::diagnostic::Diagnostic;
 use backchat::json::Value;
-use backchat::lint::Subject;
-use backchat::schema::source::{self as schemas, OpenedSchema};
 use backchat::template::source::SourceError;
+use backchat_legacy::schema::source::{self as schemas, OpenedSchema};
 use backchat_workbench::answers::{self, LintOptions, Tokenized};
+use backchat_workbench::check::Status;
+use backchat_workbench::check::fixture::TemplateSource;
 use backchat_workbench::input;
+use backchat_workbench::lint::Subject;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -98,7 +98,7 @@ pub fn lint<'py>(
         let template = template::of(template)?;
         let mut subject = Subject::new(&template, &targets);
         subject.tokens = tokens.clone();
-        return problems(py, &py.detach(|| backchat::lint::lint(&subject)));
+        return problems(py, &py.detach(|| backchat_workbench::lint::lint(&subject)));
     }
     if template.is_instance_of::<PyDict>() {
         let mut found = linted_text(py, from_python(template)?.to_string(), asked)?;
@@ -113,7 +113,7 @@ pub fn lint<'py>(
             let model = Model::of(template, Selection::default())?;
             let compiled = model.compiled(py)?;
             let options = model.to_examine().budget(budget);
-            let look = || backchat::lint::lint_chat_template(&compiled, &options, model.name());
+            let look = || backchat_workbench::lint::lint_chat_template(&compiled, &options, model.name());
             problems(py, &py.detach(look))
         }
         Named::Place(place) => {
@@ -128,7 +128,7 @@ fn linted_text(py: Python<'_>, text: String, asked: LintOptions<'_>) -> PyResult
     let found = py.detach(|| {
         Ok(match input::template_or_schema_in(text)? {
             schemas::Stored::Template(opened) => asked.find(&opened),
-            schemas::Stored::Schema(opened) => backchat::lint::lint_schema(&opened),
+            schemas::Stored::Schema(opened) => backchat_legacy::lint::lint(&opened),
         })
     });
     found.map_err(|error: SourceError| not_loaded(py, &error.diagnostics))
@@ -361,7 +361,7 @@ pub fn convert<'py>(
         None if has_own => Model::of(schema, Selection::default()).ok(),
         None => None,
     };
-    let mut options = backchat::convert::Options::default();
+    let mut options = backchat_legacy::convert::Options::default();
     if let Some(model) = model {
         let derive = model.options(None, None, None)?;
         let derivation = py.detach(|| backchat::derive::derive(&model.source, &derive));
@@ -384,7 +384,7 @@ pub fn convert<'py>(
     }
     let samples = samples.map(read_samples).transpose()?.unwrap_or_default();
     options.samples = samples.into_iter().map(|sample| sample.text().to_owned()).collect();
-    to_python(py, &py.detach(|| backchat::convert::convert(&opened.loaded.schema, &options).to_value()))
+    to_python(py, &py.detach(|| backchat_legacy::convert::convert(&opened.loaded.schema, &options).to_value()))
 }
 
 /// Checks the fixtures of files and folders; returns how many passed, failed and could not run, and the findings.

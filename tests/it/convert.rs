@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use backchat::convert::{Conversion, Options, Status, convert};
 use backchat::parser::parse;
-use backchat::schema::Schema;
 use backchat::{Value, json};
+use backchat_legacy::convert::{Conversion, Options, Status, convert};
+use backchat_legacy::schema::Schema;
 
 use crate::support::outcome_in;
 

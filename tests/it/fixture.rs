@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use backchat::check::fixture::{self, Actual, Broken, Case, FixtureFile, Shared};
 use backchat::json::{self, Value};
 use backchat::parser::Policies;
 use backchat_core::diagnostic::{Format, Sources, render};
+use backchat_workbench::check::fixture::{self, Actual, Broken, Case, FixtureFile, Shared};
 
 fn read(name: &str, text: &str) -> FixtureFile {
     fixture::read_text(name, text.to_owned(), &Shared::default())

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use backchat::Template;
-use backchat::lint::{Subject, lint, rules};
 use backchat_derive::targets::Target;
 use backchat_parser::template::source;
+use backchat_workbench::lint::{Subject, lint, rules};
 
 use crate::support::{backchat_in, folder_of, outcome};
 

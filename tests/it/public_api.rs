@@ -4,8 +4,6 @@
 //! The list comes from the source: the items that `crates/backchat/src/lib.rs` re-exports from the crates, with signatures, public fields,
 //! variants, methods and manually implemented traits, but without derived traits.
 //!
-//! `tests/public_api_workbench.txt` lists modules and items of the feature `workbench`, which change with the command.
-//!
 //! `INSTA_UPDATE=always cargo test --test it public_api::` updates the lists; review the change.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,16 +25,10 @@ struct Crate {
     modules: BTreeMap<Place, Module>,
     /// Modules that users can reach by name.
     public: BTreeSet<Place>,
-    /// Modules that exist only with the feature `workbench`.
-    workbench: BTreeSet<Place>,
 }
 
 fn is_hidden(attributes: &[Attribute]) -> bool {
     has(attributes, "#[doc(hidden)]")
-}
-
-fn is_of_workbench(attributes: &[Attribute]) -> bool {
-    has(attributes, "#[cfg(feature=\"workbench\")]")
 }
 
 fn has(attributes: &[Attribute], text: &str) -> bool {
@@ -71,7 +63,7 @@ fn flatten(tree: &UseTree, before: &Place, found: &mut Vec<(String, Place)>) {
 
 impl Crate {
     fn read() -> Self {
-        let mut all = Self { modules: BTreeMap::new(), public: BTreeSet::new(), workbench: BTreeSet::new() };
+        let mut all = Self { modules: BTreeMap::new(), public: BTreeSet::new() };
         for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates")).unwrap() {
             let folder = entry.unwrap().path();
             let name = folder.file_name().unwrap().to_str().unwrap().replace('-', "_");
@@ -100,9 +92,6 @@ impl Crate {
                 Item::Mod(module) if !has(&module.attrs, "#[cfg(test)]") => {
                     let name = module.ident.to_string();
                     let public = public && is_public(&module.vis) && !is_hidden(&module.attrs);
-                    if is_of_workbench(&module.attrs) || self.workbench.contains(&place) {
-                        self.workbench.insert(joined(&place, &name));
-                    }
                     if let Some((_, items)) = module.content.take() {
                         self.add_module(joined(&place, &name), items, &folder.join(&name), public);
                         continue;
@@ -148,8 +137,7 @@ impl Crate {
         self.resolve(place, &whole).or_else(|| self.resolve(&Vec::new(), &whole))
     }
 
-    /// The lines of the workbench's list, or of the other one.
-    fn list(&self, workbench: bool) -> BTreeSet<String> {
+    fn list(&self) -> BTreeSet<String> {
         let mut lines = BTreeSet::new();
         // Where each public item is defined, and its shortest public name.
         let mut names: BTreeMap<(Place, String), String> = BTreeMap::new();
@@ -159,8 +147,7 @@ impl Crate {
                 _ => drop(names.insert(home, name)),
             };
         };
-        let mut places: Vec<_> =
-            self.public.iter().filter(|place| self.workbench.contains(*place) == workbench).collect();
+        let mut places: Vec<_> = self.public.iter().collect();
         // Modules export their items, and `lib.rs` re-exports some of them.
         places.sort_by_key(|place| (place.is_empty(), place.len()));
         for place in places {
@@ -246,8 +233,7 @@ fn is_public_item(item: &Item) -> bool {
         Item::Const(item) => &item.attrs,
         _ => &Vec::new(),
     };
-    // Functions of the workbench in other modules also belong to the command.
-    if is_hidden(attributes) || is_of_workbench(attributes) {
+    if is_hidden(attributes) {
         return false;
     }
     match item {
@@ -347,11 +333,9 @@ fn compare(file: &str, lines: &BTreeSet<String>) {
 
 #[test]
 fn the_public_items_are_those_of_the_lists() {
-    let all = Crate::read();
-    let (lines, workbench) = (all.list(false), all.list(true));
-    assert!(lines.len() > 100 && workbench.len() > 100, "{lines:?} {workbench:?}");
+    let lines = Crate::read().list();
+    assert!(lines.len() > 100, "{lines:?}");
     compare("tests/public_api.txt", &lines);
-    compare("tests/public_api_workbench.txt", &workbench);
     // Every item is a promise: raise this limit only for items that users need.
-    assert!(lines.len() <= 985, "{} public lines without the workbench are too many to keep stable", lines.len());
+    assert!(lines.len() <= 1156, "{} public lines are too many to keep stable", lines.len());
 }

@@ -1,7 +1,7 @@
 //! Response schemas: what they read in an output, how they fail, and where they are recognized.
 
 use backchat::json;
-use backchat::schema::Schema;
+use backchat_legacy::schema::Schema;
 
 /// The message, or the kind and the place of the error.
 fn answer(schema: &str, text: &str) -> String {

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use backchat::check::fixture::{self, TemplateSource};
 use backchat::json::{self, Object};
 use backchat::parser::{EventRef, Options, Tools};
 use backchat::{Diagnostic, Event, Parser, Template, Value};
+use backchat_workbench::check::fixture::{self, TemplateSource};
 use proptest::prelude::*;
 use serde_json::ser::Formatter;
 
@@ -115,7 +115,7 @@ fn diagnostics_are_written_as_the_json_format_writes_them() {
 #[test]
 fn events_are_written_as_the_command_writes_them() {
     let mut seen = 0;
-    for file in backchat::check::fixture_files(&[Path::new("tests/fixtures").to_owned()]).unwrap() {
+    for file in backchat_workbench::check::fixture_files(&[Path::new("tests/fixtures").to_owned()]).unwrap() {
         for case in fixture::read(&file).cases.iter().flatten() {
             let template = match &case.template {
                 TemplateSource::File(path) => backchat::template::source::open(&path.to_string_lossy()).unwrap().loaded,

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use backchat::json;
-use backchat::template::source::{SourceError, SourceErrorKind, open, write_into};
+use backchat::template::source::{SourceError, SourceErrorKind, open};
 use backchat::template::{LoadErrorKind, Template};
 use backchat_core::diagnostic::{Format, render};
+use backchat_parser::template::source::write_into;
 use backchat_parser::template::source::{from_text, replace_file};
 use proptest::prelude::*;
 

@@ -69,16 +69,16 @@
 //!
 //! By default the crate parses, renders chat templates and derives response templates from them. An engine that only
 //! parses depends on it with `default-features = false`. The items below are its interface; the crates they come from are
-//! internal. The command is the crate `backchat-cli`.
+//! internal. The command is the crate `backchat-cli`; what lints, checks and converts is part of it, and of the Python module.
 //!
 //! | feature | adds |
 //! |---|---|
 //! | `serde` | serde's traits for values, events, messages and reports; conversions from and to `serde_json` |
 //! | `chat` | rendering chat templates |
-//! | `chats` | masks, token ids from turn to turn, and the way back from a prompt to its messages; includes `chat` |
+//! | `chats` | masks, token ids from turn to turn, the way back from a prompt to its messages, and repairs; includes `chat` |
 //! | `derive` | deriving response templates from chat templates, the default; includes `chat` |
 //! | `grammar` | grammars of a request's valid outputs, in the formats of engines; includes `derive` |
-//! | `workbench` | comparing, linting, checking, converting, and writing into model files; includes `chats` and `grammar` |
+//! | `diff` | what changes for whom between two templates; includes `derive` |
 //! | `tokenizer` | encoding text with a `tokenizer.json` |
 
 #[cfg(feature = "serde")]
@@ -115,34 +115,6 @@ pub mod chats {
     };
 }
 
-#[cfg(feature = "workbench")]
-pub mod check {
-    //! Fixtures and their verdicts.
-
-    pub use backchat_workbench::check::{
-        Chat, Derived, Difference, Entry, Loaded, Meaning, Reading, RecordCases, RecordNames, Report, Settings, Status,
-        Verdict, check_case, check_derived, check_schema_case, derived_files, differences, fixture_files, record_cases,
-        run,
-    };
-
-    pub mod fixture {
-        //! Fixture files: outputs and their expected messages.
-
-        pub use backchat_workbench::check::fixture::{
-            Actual, ActualChat, Broken, Case, ChatCase, DEFAULTS, EXTENSION, Expected, FixtureFile, ROWS_EXTENSION,
-            RoundTrip, Shared, Spanned, TemplateSource, find, read, read_row, read_rows, read_text, read_with, rewrite,
-            shared_of, split_id, write_section,
-        };
-    }
-}
-
-#[cfg(feature = "workbench")]
-pub mod convert {
-    //! Response schemas, converted to response templates.
-
-    pub use backchat_legacy::convert::{Conversion, Counterexample, Loss, Options, Status, convert};
-}
-
 #[cfg(feature = "derive")]
 pub mod derive {
     //! Response templates, derived from chat templates and proved.
@@ -153,7 +125,7 @@ pub mod derive {
     };
 }
 
-#[cfg(feature = "workbench")]
+#[cfg(feature = "diff")]
 pub mod diff {
     //! What changes for whom between two chat templates, two response templates, or two models.
 
@@ -197,16 +169,7 @@ pub mod json {
     pub use backchat_core::json::{Error, ErrorKind, Map, Number, Object, Value, read};
 }
 
-#[cfg(feature = "workbench")]
-pub mod lint {
-    //! The linter.
-
-    pub use backchat_core::diagnostic::{Page, Rule};
-    pub use backchat_legacy::lint::lint as lint_schema;
-    pub use backchat_workbench::lint::{Subject, apply_fixes, lint, lint_chat_template, rule, rules};
-}
-
-#[cfg(feature = "workbench")]
+#[cfg(feature = "chats")]
 pub mod mending {
     //! Proved repairs of a chat template.
 
@@ -223,26 +186,6 @@ pub mod parser {
     };
 }
 
-#[cfg(feature = "workbench")]
-pub mod repair {
-    //! Proved repairs of a response template.
-
-    pub use backchat_workbench::repair::{Repair, repairs};
-}
-
-#[cfg(feature = "workbench")]
-pub mod schema {
-    //! Response schemas, the format before response templates.
-
-    pub use backchat_legacy::schema::{ErrorKind, Loaded, Schema, SchemaError};
-
-    pub mod source {
-        //! Response schemas, and templates, from files and model folders.
-
-        pub use backchat_legacy::schema::source::{OpenedSchema, Stored, open};
-    }
-}
-
 pub mod template {
     //! Response templates: loading, with the position of every problem, and writing.
 
@@ -251,8 +194,6 @@ pub mod template {
     pub mod source {
         //! Templates from files and from the configs of models.
 
-        #[cfg(feature = "workbench")]
-        pub use backchat_parser::template::source::write_into;
         pub use backchat_parser::template::source::{Opened, SourceError, SourceErrorKind, open};
     }
 }

@@ -3,7 +3,7 @@
 use backchat::Template;
 use backchat::derive::Options;
 use backchat::json::Value;
-use backchat::lint::{Subject, lint};
+use backchat_workbench::lint::{Subject, lint};
 use backchat_derive::derive::{self, Conversation, Fate};
 use backchat_derive::targets::Target;
 use backchat_parser::template::source;
@@ -77,7 +77,7 @@ fn conversation(conversation: &Conversation) -> Value {
 }
 
 pub fn repairs(text: &str, chat_template: &str, variables: Option<&str>) -> Value {
-    let found = backchat::repair::repairs(chat_template, FILE, text, &options(variables));
+    let found = backchat_workbench::repair::repairs(chat_template, FILE, text, &options(variables));
     let shown = found.into_iter().map(|repair| {
         Value::from([
             ("message", repair.fix.message.as_str().into()),

@@ -23,7 +23,7 @@ pub fn patch(template_text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backchat::check::fixture::{Shared, read_text};
+    use backchat_workbench::check::fixture::{Shared, read_text};
 
     const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#;
 
