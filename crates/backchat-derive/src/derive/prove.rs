@@ -204,9 +204,8 @@ fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Pr
     }
     let mut explained = proof.explain(&options.samples, template);
     let unknown = explained.without_unknown_markers(&options.samples, template);
-    let is_whole =
-        proof.saw_calls(template, &verdict) && verdict.scope.broken().is_none() && verdict.unread_setting.is_none();
-    let status = match verdict.holds() && is_whole && explained.departures.is_empty() {
+    let is_whole = proof.covers(&verdict) && proof.saw_calls(template, &verdict);
+    let status = match is_whole && explained.departures.is_empty() {
         true => Status::Proved,
         false => Status::Partial,
     };
@@ -336,6 +335,22 @@ mod tests {
         let silent = format!("{}{}", &CHAT[..start], &CHAT[end..]);
         let (status, ids) = proven(&silent, ANSWER, &Options::default());
         assert_eq!((status, ids.contains(&"derive-unverified")), (Status::Partial, true));
+    }
+
+    #[test]
+    fn reasoning_that_no_render_shows_as_it_was_thought_is_not_proved() {
+        let changed = CHAT.replace("m.reasoning_content }}", "m.reasoning_content | upper }}");
+        let plain = r#"{"start_anchor": "<assistant>", "fields": {
+            "tool_calls": {"open": "<call>", "close": "</call>", "repeats": true, "content": "json"},
+            "content": {"close": "<end>"}}}"#;
+        for answer in [ANSWER, plain] {
+            let (status, ids) = proven(&changed, answer, &Options::default());
+            assert_eq!((status, ids.contains(&"derive-unverified")), (Status::Partial, true), "{answer}");
+        }
+        let derived = crate::derive::derive(&changed, &Options::default());
+        assert_eq!(derived.status, Status::Partial);
+        let without = derived.summary_lines().into_iter().find(|(subject, _)| *subject == "without");
+        assert_eq!(without.unwrap().1, "ids: the chat template never writes them");
     }
 
     #[test]

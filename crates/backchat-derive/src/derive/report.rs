@@ -280,7 +280,7 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     let is_explained = explained.departures.is_empty();
     let status = match coverage.lacks_calls() {
         true => Status::Inexpressible,
-        false if is_proved(&verdict) && coverage.is_whole() && is_explained && meets_readers => Status::Proved,
+        false if proof.covers(&verdict) && coverage.is_whole() && is_explained && meets_readers => Status::Proved,
         false => Status::Partial,
     };
     let mut diagnostics = misspelt(prober.template().source());
@@ -320,11 +320,6 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
         fuller: fuller.map(|(target, _)| target),
         remedy: None,
     }
-}
-
-/// Whether every conversation came back, within a scope that nothing breaks.
-fn is_proved(verdict: &Verdict) -> bool {
-    verdict.holds() && verdict.scope.broken().is_none() && verdict.unread_setting.is_none()
 }
 
 /// The names and markers that the chat template probably misspells: the draft may have them.

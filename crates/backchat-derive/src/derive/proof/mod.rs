@@ -237,6 +237,12 @@ impl<'t> Proof<'t> {
         self.request.reasoning_input.is_some()
     }
 
+    /// Whether every conversation came back, and what a turn says is what renders show of it.
+    pub fn covers(&self, verdict: &Verdict) -> bool {
+        let shows_all = verdict.scope.broken().is_none() && !self.request.reasoning_is_changed;
+        verdict.holds() && shows_all && verdict.unread_setting.is_none()
+    }
+
     /// The candidates refuted so far, in order.
     pub fn tried(&self) -> Vec<Tried> {
         self.tried.borrow().clone()

@@ -21,6 +21,8 @@ pub(in crate::derive) struct Request {
     pub usage: TemplateUsage,
     /// The key from which the template reads reasoning, if it renders any.
     pub reasoning_input: Option<ReasoningInput>,
+    /// Whether reasoning reaches the text, but not as it was thought.
+    pub reasoning_is_changed: bool,
     /// How the template renders calls.
     pub calls: Calls,
     /// The parts of the model's turn that it refuses.
@@ -50,14 +52,17 @@ pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, options: &Optio
     let (request_shape, calls) = takes_calls(prober, &usage.settings).unwrap_or_else(unseen);
     let shaped = prober.with_shape(request_shape);
     let reasoning_input = takes_reasoning(&shaped, &usage.settings, &usage.reasoning_inputs);
+    let reasoning_is_changed = reasoning_input.is_none() && changes_reasoning(&shaped, &usage);
     let is_written = calls.shown || calls.garbled;
     let refused_calls = if is_written { None } else { refused::calls(prober, &usage.settings) };
-    let refused_reasoning = if reasoning_input.is_some() { None } else { refused::reasoning(&shaped, &usage) };
+    let is_thought = reasoning_input.is_some() || reasoning_is_changed;
+    let refused_reasoning = if is_thought { None } else { refused::reasoning(&shaped, &usage) };
     Request {
         request_shape,
         always_tools: prober.request_shape().offer == Offer::Always,
         usage,
         reasoning_input,
+        reasoning_is_changed,
         calls,
         refused: refused_calls.into_iter().chain(refused_reasoning).collect(),
         ids_are_made: !options.targets.is_empty() && options.targets.iter().all(|target| target.limits().makes_ids),
@@ -182,6 +187,22 @@ fn takes_reasoning(
     found("", &ranked).or_else(|| found(needle::MORE, &named))
 }
 
+/// Whether two thoughts are written differently under a key named for reasoning, although neither shows.
+fn changes_reasoning(prober: &Prober<'_>, usage: &TemplateUsage) -> bool {
+    let differ = |input: &ReasoningInput| {
+        let prober = prober.with_reasoning(Some(input));
+        usage.settings.iter().any(|setting| {
+            let [one, other] = [needle::REASONING, needle::MORE].map(|thought| {
+                let answer = Answer::content(needle::CONTENT).with_reasoning(thought);
+                prober.render(&[user(), Message::Assistant(answer)], setting, false)
+            });
+            one.is_some() && other.is_some() && one != other
+        })
+    };
+    let mut named = usage.reasoning_inputs.iter().filter(|input| input.is_named_for_reasoning());
+    named.any(|input| differ(input) && !differ(&input.unread()))
+}
+
 /// Whether reasoning shows and, if its key does not mention reasoning, something separates it from the text after it.
 fn is_set_off(text: &str, is_named: bool) -> bool {
     let Some(at) = text.rfind(needle::REASONING) else { return false };
@@ -243,6 +264,19 @@ mod tests {
         assert_eq!(input(long), key("thinking"));
         // A template that prints whole messages shows every key.
         assert_eq!(input("{{ m | tojson }}{{ m.content }}{% if m.thinking %}{% endif %}"), None);
+    }
+
+    #[test]
+    fn reasoning_is_changed_if_two_thoughts_are_written_differently_and_neither_shows() {
+        let is_changed = |turn: &str| request(turn).unwrap().reasoning_is_changed;
+        let turn = |thought: &str| format!("{{% if m.thinking %}}<t>{thought}</t>{{% endif %}}{{{{ m.content }}}}");
+        for thought in ["{{ m.thinking | lower }}", "{{ m.thinking[:5] }}", "{{ m.thinking | length }}"] {
+            assert!(is_changed(&turn(thought)), "{thought}");
+        }
+        for thought in ["{{ m.thinking }}", "(a thought)"] {
+            assert!(!is_changed(&turn(thought)), "{thought}");
+        }
+        assert!(!is_changed("{{ m | tojson }}{{ m.content }}{% if m.thinking %}{% endif %}"));
     }
 
     #[test]

@@ -38,13 +38,20 @@ pub(super) fn find(
     for (name, has) in parts.into_iter().filter(|(name, _)| *name != "ids" || !request.ids_are_made) {
         if passed.iter().any(|case| has(case)) {
             scope.proved.push(name);
+        } else if name == "reasoning" && request.reasoning_is_changed {
+            // It is neither proved nor missing.
         } else if !cases.iter().any(has) && (!OF_CALLS.contains(&name) || cases.iter().any(calls)) {
             scope.not_shown.push(name);
         }
     }
     let mut unverified = Vec::new();
     let mut claim = |part: Part, message: String| unverified.push(Unverified { part, message });
-    if let Some(field) = reasoning_field(template)
+    if request.reasoning_is_changed {
+        claim(
+            Part::Reasoning,
+            "reasoning, which the chat template changes: no conversation shows how to read it".to_owned(),
+        );
+    } else if let Some(field) = reasoning_field(template)
         && !cases.iter().any(reasoning)
     {
         claim(Part::Reasoning, format!("`{field}`: the chat template renders no reasoning"));
