@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange, HirKind};
+use super::set::{self, CharSet};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Class {
@@ -12,26 +12,27 @@ pub(super) struct Class {
 }
 
 impl Class {
-    pub fn new(set: &ClassUnicode) -> Self {
+    pub fn new(set: &CharSet) -> Self {
         let mut ascii = 0u128;
-        let mut rest = Vec::new();
-        for range in set.ranges() {
-            for c in range.start() as u32..=(range.end() as u32).min(127) {
+        let beyond = set.ranges().partition_point(|(_, high)| high.is_ascii());
+        let (within, rest) = set.ranges().split_at(beyond);
+        let mut rest: Box<[_]> = rest.into();
+        let crossing = rest.first_mut().filter(|(low, _)| low.is_ascii());
+        let crossing = crossing.map(|(low, _)| (std::mem::replace(low, '\u{80}'), '\x7f'));
+        for (low, high) in within.iter().copied().chain(crossing) {
+            for c in low as u32..=high as u32 {
                 ascii |= 1 << c;
             }
-            if range.end() as u32 >= 128 {
-                rest.push((range.start().max('\u{80}'), range.end()));
-            }
         }
-        Self { ascii, rest: rest.into() }
+        Self { ascii, rest }
     }
 
     pub fn of(c: char) -> Self {
-        Self::new(&unicode([(c, c)]))
+        Self::new(&CharSet::of(c, c))
     }
 
     pub fn any() -> Self {
-        Self::new(&ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]))
+        Self::new(&CharSet::of('\0', char::MAX))
     }
 
     pub fn is_any(&self) -> bool {
@@ -124,91 +125,14 @@ impl Class {
     }
 }
 
-/// The set of `\d`, `\w` or `\s`.
-pub(super) fn perl(letter: char, ascii_only: bool) -> ClassUnicode {
-    let mut set = match letter {
-        'd' => property("Nd"),
-        'w' => syntax(r"\w"),
-        _ => property("White_Space"),
-    }
-    .unwrap_or_else(ClassUnicode::empty);
-    if ascii_only {
-        set.intersect(&ClassUnicode::new([ClassUnicodeRange::new('\0', '\x7f')]));
-    }
-    set
-}
-
-/// A property by name, such as `Lu`, `Greek` or `Script=Greek`; `None` if the name is unknown.
-pub(super) fn property(name: &str) -> Option<ClassUnicode> {
-    let name = name.trim().replace(':', "=");
-    if name.is_empty() || name.contains(['{', '}', '\\']) {
-        return None;
-    }
-    let plain: String = name.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).collect::<String>().to_lowercase();
-    let posix = match plain.strip_prefix("posix").unwrap_or(&plain) {
-        "alnum" => Some(r"[\p{Alphabetic}\p{Nd}]"),
-        "blank" => Some(r"[\t\p{Zs}]"),
-        "cntrl" => Some(r"\p{Cc}"),
-        "graph" => Some(r"[^\s\p{Cc}\p{Cs}\p{Cn}]"),
-        "print" => Some(r"[[^\s\p{Cc}\p{Cs}\p{Cn}]\p{Zs}]"),
-        "word" => Some(r"\w"),
-        "xdigit" => Some(r"[0-9A-Fa-f\u{FF10}-\u{FF19}\u{FF21}-\u{FF26}\u{FF41}-\u{FF46}]"),
-        "l&" => Some(r"\p{LC}"),
-        "any" => Some(r"(?s:.)"),
-        "assigned" => Some(r"\P{Cn}"),
-        _ => None,
-    };
-    posix.and_then(syntax).or_else(|| syntax(&format!(r"\p{{{name}}}"))).or_else(|| {
-        let script = plain.strip_prefix("is").filter(|script| !script.is_empty())?;
-        syntax(&format!(r"\p{{{script}}}"))
-    })
-}
-
-/// The set of a class written in Rust's syntax.
-fn syntax(source: &str) -> Option<ClassUnicode> {
-    match regex_syntax::parse(source).ok()?.into_kind() {
-        HirKind::Class(regex_syntax::hir::Class::Unicode(set)) => Some(set),
-        HirKind::Class(regex_syntax::hir::Class::Bytes(set)) => set.to_unicode_class(),
-        _ => None,
-    }
-}
-
-/// The set and everything that differs from it only in case: simple case folding and the Turkish i's, which `regex`
-/// holds equal to `i` and `I`.
-pub(super) fn fold(set: &mut ClassUnicode) {
-    let has = |set: &ClassUnicode, c: char| set.ranges().iter().any(|r| r.start() <= c && c <= r.end());
-    let turkish = [('i', 'İ'), ('I', 'ı')].map(|(plain, turkish)| (plain, has(set, plain), turkish, has(set, turkish)));
-    // Cannot fail: the case tables are compiled in.
-    let _ = set.try_case_fold_simple();
-    for (plain, has_plain, turkish, has_turkish) in turkish {
-        if has_plain {
-            set.push(ClassUnicodeRange::new(turkish, turkish));
-        }
-        if has_turkish {
-            set.push(ClassUnicodeRange::new(plain, plain));
-        }
-    }
-}
-
-pub(super) fn unicode(chars: impl IntoIterator<Item = (char, char)>) -> ClassUnicode {
-    ClassUnicode::new(chars.into_iter().map(|(low, high)| ClassUnicodeRange::new(low, high)))
-}
-
 /// A character by full case folding, which may make it several.
 pub(super) fn full_fold(c: char) -> impl Iterator<Item = char> {
     c.to_uppercase().flat_map(char::to_lowercase)
 }
 
-/// Whether a set has a character that full case folding makes several.
-pub(super) fn has_expanding(set: &ClassUnicode) -> bool {
-    let grows = |&c: &char| c.to_uppercase().count() > 1;
-    let few = set.ranges().iter().map(|range| range.len()).sum::<usize>() < 0x8000;
-    few && set.ranges().iter().any(|range| (range.start()..=range.end()).any(|c| grows(&c)))
-}
-
 /// Whether a group can have this name.
 pub(super) fn is_group_name(name: &str) -> bool {
-    let word = Class::new(&perl('w', false));
+    let word = set::perl('w', false);
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| word.contains(c))
 }

@@ -129,9 +129,9 @@ impl Attempt {
             return false;
         }
         self.charge(CASES);
-        let mut set = super::class::unicode([(one, one)]);
-        super::class::fold(&mut set);
-        set.ranges().iter().any(|range| range.start() <= other && other <= range.end())
+        let mut set = super::set::CharSet::of(one, one);
+        set.fold();
+        set.contains(other)
     }
 }
 

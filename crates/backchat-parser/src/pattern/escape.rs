@@ -1,16 +1,15 @@
 //! Escapes and character sets of the Python dialect.
 
-use regex_syntax::hir::ClassUnicode;
-
 use super::PatternError;
-use super::class::{self, Class};
+use super::class::Class;
 use super::read_regex::PatternReader;
+use super::set::{self, CharSet};
 use super::tree::{Assertion, Node};
 
 /// One member of a character set.
 enum Member {
     Char(char),
-    Set(ClassUnicode),
+    Set(CharSet),
 }
 
 impl PatternReader<'_> {
@@ -33,10 +32,11 @@ impl PatternReader<'_> {
             'X' => return Err(self.refused("a grapheme (`\\X`)", start)),
             'L' => return Err(PatternError::new("a named list (`\\L<…>`), which this pattern does not get", start)),
             'R' => {
-                let newline =
-                    Class::new(&class::unicode([('\n', '\r'), ('\u{85}', '\u{85}'), ('\u{2028}', '\u{2029}')]));
+                let mut newline = CharSet::of('\n', '\r');
+                newline.add('\u{85}', '\u{85}');
+                newline.add('\u{2028}', '\u{2029}');
                 let pair = Node::Concat(vec![Node::Char('\r'), Node::Char('\n')]);
-                Node::Atomic(Box::new(Node::Alternate(vec![pair, Node::Class(newline)])))
+                Node::Atomic(Box::new(Node::Alternate(vec![pair, Node::Class(Class::new(&newline))])))
             }
             'g' => self.group_reference(place)?,
             '0'..='9' => self.digits(c, place)?,
@@ -92,13 +92,13 @@ impl PatternReader<'_> {
             'r' => Member::Char('\r'),
             't' => Member::Char('\t'),
             'v' => Member::Char('\u{b}'),
-            'd' | 'w' | 's' => Member::Set(class::perl(c, ascii)),
+            'd' | 'w' | 's' => Member::Set(set::perl(c, ascii)),
             'D' | 'W' | 'S' => {
-                let mut set = class::perl(c.to_ascii_lowercase(), ascii);
+                let mut set = set::perl(c.to_ascii_lowercase(), ascii);
                 set.negate();
                 Member::Set(set)
             }
-            'h' => Member::Set(class::property("blank").unwrap_or_else(ClassUnicode::empty)),
+            'h' => Member::Set(set::property("blank").unwrap_or_default()),
             'p' | 'P' => self.property(c == 'P')?,
             'x' => Member::Char(self.code(2, start)?),
             'u' => Member::Char(self.code(4, start)?),
@@ -144,7 +144,7 @@ impl PatternReader<'_> {
             Some(name) => (name, true),
             None => (name, false),
         };
-        let Some(mut set) = class::property(name) else {
+        let Some(mut set) = set::property(name) else {
             return Err(PatternError::new(format!("unknown property `{name}`"), here.at()));
         };
         if negated != caret {
@@ -156,7 +156,7 @@ impl PatternReader<'_> {
     /// A set, from the character after its `[` on.
     pub(super) fn set(&mut self) -> Result<Node, PatternError> {
         let negated = self.text.eat('^');
-        let mut set = ClassUnicode::empty();
+        let mut set = CharSet::default();
         let mut first = true;
         loop {
             let start = self.text.at();
@@ -168,17 +168,17 @@ impl PatternReader<'_> {
                     if high.is_some_and(|high| high < low) {
                         return Err(PatternError::new("the range runs backwards", start));
                     }
-                    set.union(&class::unicode([(low, high.unwrap_or(low))]));
+                    set.add(low, high.unwrap_or(low));
                 }
             }
             first = false;
         }
         if self.flags.ignore_case {
-            if self.flags.full_case && class::has_expanding(&set) {
+            if self.flags.full_case && set.has_expanding() {
                 return Err(self
                     .refused("a set with a character that full case folding (`(?f)`) makes several", self.text.at()));
             }
-            class::fold(&mut set);
+            set.fold();
         }
         if negated {
             set.negate();
@@ -232,13 +232,13 @@ impl PatternReader<'_> {
     }
 
     /// `[:alpha:]`, from the character after its `[` on.
-    fn posix(&mut self) -> Result<Option<ClassUnicode>, PatternError> {
+    fn posix(&mut self) -> Result<Option<CharSet>, PatternError> {
         let here = self.text;
         if self.text.eat(':') {
             let negated = self.text.eat('^');
             let name = self.text.take(usize::MAX, |c| c.is_ascii_alphanumeric() || c == '_').to_owned();
             if self.text.skip(":]") {
-                let set = class::property(&name);
+                let set = set::property(&name);
                 let mut set = set.ok_or_else(|| PatternError::new(format!("unknown class `{name}`"), here.at()))?;
                 if negated {
                     set.negate();

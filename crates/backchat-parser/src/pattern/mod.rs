@@ -27,6 +27,7 @@ mod read_regex;
 mod regular;
 mod runs;
 mod search;
+mod set;
 #[cfg(test)]
 mod tests;
 mod tree;

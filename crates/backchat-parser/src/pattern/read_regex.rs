@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::PatternError;
-use super::class::{self, Class};
+use super::class::Class;
+use super::set::CharSet;
 use super::tree::{Assertion, Greed, Node};
 use backchat_core::text::Cursor;
 
@@ -119,7 +120,7 @@ impl Flags {
         if self.dot_all {
             return Node::Class(Class::any());
         }
-        let mut set = class::unicode([('\n', '\n')]);
+        let mut set = CharSet::of('\n', '\n');
         set.negate();
         Node::Class(Class::new(&set))
     }
@@ -272,16 +273,16 @@ impl<'p> PatternReader<'p> {
         if self.flags.full_case {
             return Node::Folded(c);
         }
-        let mut set = class::unicode([(c, c)]);
-        class::fold(&mut set);
-        let alone = set.ranges().iter().map(|range| range.len()).sum::<usize>() == 1;
+        let mut set = CharSet::of(c, c);
+        set.fold();
+        let alone = set.ranges() == [(c, c)];
         if alone { Node::Char(c) } else { Node::Class(Class::new(&set)) }
     }
 
     /// A set, under the flags of this place.
-    pub(super) fn class(&self, mut set: regex_syntax::hir::ClassUnicode) -> Node {
+    pub(super) fn class(&self, mut set: CharSet) -> Node {
         if self.flags.ignore_case {
-            class::fold(&mut set);
+            set.fold();
         }
         Node::Class(Class::new(&set))
     }

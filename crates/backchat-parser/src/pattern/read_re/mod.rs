@@ -9,11 +9,10 @@ mod sets;
 
 use std::collections::HashMap;
 
-use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
-
 use super::PatternError;
-use super::class::{self, Class};
+use super::class::Class;
 use super::read_regex::{Flags, ParsedPattern};
+use super::set::{self, CharSet};
 use super::tree::{Assertion, Greed, Node};
 use backchat_core::text::Cursor;
 
@@ -34,7 +33,7 @@ enum ItemKind {
 /// A character by its code, which may be that of a surrogate, or a set.
 enum SetItem {
     Code(u32),
-    Set(ClassUnicode),
+    Set(CharSet),
 }
 
 /// The least and the most characters a part takes.
@@ -207,45 +206,43 @@ impl<'p> ReReader<'p> {
     fn char(&self, code: u32) -> Node {
         match char::from_u32(code) {
             Some(c) if !self.flags.ignore_case => Node::Char(c),
-            Some(c) => self.class(class::unicode([(c, c)])),
-            None => Node::Class(Class::new(&ClassUnicode::empty())),
+            Some(c) => self.class(CharSet::of(c, c)),
+            None => Node::Class(Class::new(&CharSet::default())),
         }
     }
 
-    fn class(&self, set: ClassUnicode) -> Node {
+    fn class(&self, set: CharSet) -> Node {
         Node::Class(Class::new(&self.folded(set)))
     }
 
-    fn folded(&self, mut set: ClassUnicode) -> ClassUnicode {
+    fn folded(&self, mut set: CharSet) -> CharSet {
         const DOTS: [char; 4] = ['i', 'I', 'İ', 'ı'];
         if self.flags.ignore_case {
-            class::fold(&mut set);
-            if set.ranges().iter().any(|range| DOTS.iter().any(|&c| range.start() <= c && c <= range.end())) {
-                set.union(&class::unicode(DOTS.map(|c| (c, c))));
+            set.fold();
+            if DOTS.iter().any(|&c| set.contains(c)) {
+                DOTS.iter().for_each(|&c| set.add(c, c));
             }
         }
         set
     }
 
     /// The members of `\d`, `\w` or `\s`, or of their opposites.
-    fn perl(&self, letter: char) -> ClassUnicode {
-        let mut set = match (letter.to_ascii_lowercase(), self.flags.ascii) {
-            ('d', false) => class::perl('d', false),
-            ('d', true) => class::unicode([('0', '9')]),
-            ('w', false) => {
-                let mut set = class::unicode([('_', '_')]);
+    fn perl(&self, letter: char) -> CharSet {
+        let ascii = self.flags.ascii;
+        let mut set = match letter.to_ascii_lowercase() {
+            'w' if !ascii => {
+                let mut set = CharSet::of('_', '_');
                 for name in ["L", "N"] {
-                    set.union(&class::property(name).unwrap_or_else(ClassUnicode::empty));
+                    set.union(&set::property(name).unwrap_or_default());
                 }
                 set
             }
-            ('w', true) => class::unicode([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]),
-            (_, false) => {
-                let mut set = class::perl('s', false);
-                set.push(ClassUnicodeRange::new('\u{1c}', '\u{1f}'));
+            's' if !ascii => {
+                let mut set = set::perl('s', false);
+                set.add('\u{1c}', '\u{1f}');
                 set
             }
-            (_, true) => class::unicode([('\t', '\r'), (' ', ' ')]),
+            other => set::perl(other, ascii),
         };
         if letter.is_ascii_uppercase() {
             set.negate();

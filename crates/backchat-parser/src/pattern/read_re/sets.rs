@@ -1,9 +1,8 @@
 //! The sets of Python's `re`, such as `[^a-z\d]`, and the escapes that are the same inside and outside of them.
 
-use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
-
 use super::super::PatternError;
 use super::super::class::Class;
+use super::super::set::CharSet;
 use super::super::tree::Node;
 use super::{ReReader, SetItem};
 
@@ -48,7 +47,7 @@ impl ReReader<'_> {
     pub(super) fn set(&mut self, start: usize) -> Result<Node, PatternError> {
         let open = || PatternError::new("a character set is not closed: `]` is missing", start);
         let negated = self.text.eat('^');
-        let mut set = ClassUnicode::empty();
+        let mut set = CharSet::default();
         let mut first = true;
         loop {
             let place = self.text.at();
@@ -100,7 +99,7 @@ impl ReReader<'_> {
     }
 }
 
-fn add(set: &mut ClassUnicode, member: SetItem) {
+fn add(set: &mut CharSet, member: SetItem) {
     match member {
         SetItem::Code(code) => add_range(set, code, code),
         SetItem::Set(members) => set.union(&members),
@@ -108,12 +107,12 @@ fn add(set: &mut ClassUnicode, member: SetItem) {
 }
 
 /// Adds the characters of a range of codes, which may begin or end among the surrogates.
-fn add_range(set: &mut ClassUnicode, low: u32, high: u32) {
+fn add_range(set: &mut CharSet, low: u32, high: u32) {
     for (from, to) in [(low, high.min(0xD7FF)), (low.max(0xE000), high)] {
         if let (Some(from), Some(to)) = (char::from_u32(from), char::from_u32(to))
             && from <= to
         {
-            set.push(ClassUnicodeRange::new(from, to));
+            set.add(from, to);
         }
     }
 }
