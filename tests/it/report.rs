@@ -356,14 +356,14 @@ fn a_large_output_makes_no_large_page() {
     let folder = folder("large");
     let calls = "<call>{\"name\": \"f\"}</call>".repeat(40_000);
     let prose = format!("<think>{}</think>", "Is 1 < 2, and 3 > 2? ".repeat(50_000));
-    let nothing = "\0\u{202e}".repeat(600_000);
+    let nothing = "\0\u{202e}".repeat(300_000);
     for (what, text) in [("many calls", &calls), ("prose", &prose), ("controls", &nothing)] {
         assert!(text.len() > 1_000_000);
         let page = replayed(&folder, text);
         assert_inert(&page, what);
         let (output, page) = (text.len(), page.len());
         // An escape is longer than the escaped character.
-        let most = if what == "controls" { 20_000_000 } else { 5_000_000 };
+        let most = if what == "controls" { 10_000_000 } else { 5_000_000 };
         assert!(page < most, "{what}: {output} bytes make a page of {page}");
     }
     let cut = "x</script>\u{202e}\0 ".repeat(160_000);

@@ -99,7 +99,7 @@ mod tests {
         let stored = template(ANSWER);
         let mut compared = 0;
         // Each is derived three times: some of them show it as well as all.
-        for file in files.iter().step_by(3) {
+        for file in files.iter().step_by(8) {
             let source = std::fs::read_to_string(file).unwrap();
             let options = Options::default().variables(Object::from([("eos_token".to_owned(), "</s>".into())]));
             let Ok(model) = Model::open(&source, None, &options) else { continue };
@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(shown(&with_stored.wire), shown(&model.wire), "{name}");
             compared += 1;
         }
-        assert!(compared > 20, "{compared}");
+        assert!(compared > 9, "{compared}");
     }
 
     #[test]
