@@ -53,7 +53,8 @@ pub(super) fn opening(wire: &WireFormat, calls: &Calls, choices: &Choices) -> St
         false if !plan.cut.section.trim().is_empty() => {
             format!("{}\\s*{}", spaced(plan.cut.section.trim()), plan.begin())
         }
-        false => plan.next(),
+        false if calls.body.head.iter().filter_map(CallPart::text).any(|text| plan.is_mark(text)) => plan.next(),
+        false => plan.guarded(&plan.next()),
     }
 }
 

@@ -204,12 +204,16 @@ impl Plan<'_> {
 
     fn calls_follow(&self) -> Option<String> {
         let next = self.calls.several.then(|| self.next()).filter(|next| !next.trim().is_empty())?;
-        // An argument may hold text or objects that look like the beginning of a call.
+        Some(self.guarded(&next))
+    }
+
+    /// The beginning of a call up to its arguments: text or an object may look like the rest of it.
+    pub(super) fn guarded(&self, next: &str) -> String {
         let is_named_in_object = self.calls.body.object.as_ref().is_some_and(|object| object.name.is_some());
         let first = if self.calls.body.arguments == Arguments::Json { "\\{" } else { ANY_ARGUMENTS };
         let guard = if is_named_in_object { String::new() } else { self.guard(&self.cut.separator, first) };
-        let head = next.strip_suffix("\\s*").filter(|_| guard.starts_with("(?=\\s*")).unwrap_or(&next);
-        Some(format!("{head}{guard}"))
+        let head = next.strip_suffix("\\s*").filter(|_| guard.starts_with("(?=\\s*")).unwrap_or(next);
+        format!("{head}{guard}")
     }
 
     /// The texts that can follow a call after any white space, as patterns.
