@@ -61,6 +61,26 @@ fn reported(problems: &[Problem]) -> String {
     problems.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
+/// Members of the arguments as tags, as drafts read arguments that a call may leave out.
+const MEMBERS: &str = r#"{"start_anchor": "<bot>", "fields": {
+    "calls": {"open_pattern": "<call=(?P<name>[^>]+)>", "close_pattern": "(?:</call>|<end>)\\s*", "repeats": true,
+        "content": "xml-inline", "content_args": {"value_parser": {"name": "json", "args": {}}, "tag_pattern":
+            "\"(?P<key>\\w+)\": (?P<value>\"[^\"]*\"|(?P<nested>\\{(?:[^{}\"]|\"[^\"]*\"|(?&nested))*\\})|\\w+)"},
+        "transform": {"function": {"name": "{name}", "arguments": "{content}"}}},
+    "content": {"close": "<end>"}}}"#;
+
+#[test]
+fn an_object_may_have_a_key_that_is_another_argument_of_the_tool() {
+    for argument in [r#"{"b": {}}"#, r#"{"b": 1}"#, r#"{"x": {"b": "2"}}"#, r#"{"b": "{"}"#] {
+        let text = format!("<call=add>{{\"a\": {argument}}}</call>");
+        let want = format!(r#"{{"calls": [{{"function": {{"name": "add", "arguments": {{"a": {argument}}}}}}}]}}"#);
+        for policies in [Policies::none(), Policies::all()] {
+            let (message, problems) = read(MEMBERS, &text, policies, false, 1);
+            assert_eq!((message, reported(&problems)), (want.clone(), String::new()), "{text}");
+        }
+    }
+}
+
 #[test]
 fn each_problem_is_reported_and_recovered_by_its_policy() {
     let call = r#"{"name": "add", "arguments": {"a": 1}}"#;

@@ -90,7 +90,12 @@ fn first_of_body(field: &Field) -> Option<Vec<char>> {
     };
     let closers = field.close.iter().map(|close| close.pattern());
     let firsts = [&args.tag_pattern].into_iter().chain(closers).map(first_characters);
-    Some(firsts.collect::<Option<Vec<_>>>()?.concat())
+    let mut firsts = firsts.collect::<Option<Vec<_>>>()?.concat();
+    // Tags that begin with a quote are members of an object.
+    if firsts.contains(&'"') {
+        firsts.push('{');
+    }
+    Some(firsts)
 }
 
 /// The characters with which a match can begin after white space, if they are literal.

@@ -253,11 +253,13 @@ impl CallReader<'_> {
                 Some((tools, known?))
             });
             let head = self.form.head(self.field);
-            let tolerant = tags::read(self.body, args, tags::TagContext { tool, head })?;
-            self.report_tags(&tolerant);
-            // The end of the text does not end a value.
-            if policies.contains(RecoveryPolicy::UnclosedTags) && (is_delimited || tolerant.ignored.is_empty()) {
-                tags = tolerant;
+            // What only the other reading has may be a value that its parser refuses.
+            if let Ok(tolerant) = tags::read(self.body, args, tags::TagContext { tool, head }) {
+                self.report_tags(&tolerant);
+                // The end of the text does not end a value.
+                if policies.contains(RecoveryPolicy::UnclosedTags) && (is_delimited || tolerant.ignored.is_empty()) {
+                    tags = tolerant;
+                }
             }
         }
         for key in tags.duplicates {

@@ -7,6 +7,7 @@ use crate::content::coerce::Tools;
 use crate::content::xml_inline::{self, Tag, TagEntries};
 use crate::content::{Mode, Reason, tagged_value};
 use crate::template::TagArgs;
+use backchat_core::json::Value;
 
 /// The content of a tagged body.
 #[derive(Debug, Default)]
@@ -43,8 +44,11 @@ pub(super) fn read(body: &str, args: &TagArgs, context: TagContext<'_>) -> Resul
     for tag in &found {
         tags.read_gap(body, at..tag.span.start, args, context.head)?;
         at = tag.span.end;
-        let Some(inside) = context.absorbed(tag, &given) else {
-            tags.add(args, tag.key, tag.value)?;
+        let (key, value) = tagged_value(args, tag.key, tag.value, Mode::Stable)?;
+        // The keys of an object are not arguments of the call.
+        let is_text = !matches!(value, Value::Object(_) | Value::List(_));
+        let Some(inside) = is_text.then(|| context.absorbed(tag, &given)).flatten() else {
+            tags.insert(args, key, value);
             continue;
         };
         tags.absorbed.push((tag.key.unwrap_or_default().to_owned(), tag.span.clone()));
@@ -65,11 +69,15 @@ pub(super) fn read(body: &str, args: &TagArgs, context: TagContext<'_>) -> Resul
 impl Tags {
     fn add(&mut self, args: &TagArgs, key: Option<&str>, text: Option<&str>) -> Result<(), Reason> {
         let (key, value) = tagged_value(args, key, text, Mode::Stable)?;
+        self.insert(args, key, value);
+        Ok(())
+    }
+
+    fn insert(&mut self, args: &TagArgs, key: &str, value: Value) {
         if !args.merge_duplicates && self.read.entries.contains_key(key) {
             self.duplicates.push(key.to_owned());
         }
         self.read.insert(key, value, args.merge_duplicates);
-        Ok(())
     }
 
     /// Examines the text between two tags, which may be tags without closers.
