@@ -2,7 +2,7 @@
 //! and reports each kind that the template misreads.
 
 use super::case::{Case, Cutter, TurnStarts};
-use super::conversations::{Reach, TestAnswer};
+use super::conversations::{self, Reach, TestAnswer};
 use super::judge::Judge;
 use super::renders::Scene;
 use super::verdict::{Fate, Loss};
@@ -59,6 +59,7 @@ impl<'t> Setup<'_, 't> {
         found.extend(self.other_reasoning(said, &usual));
         found.extend(self.objects(said, &usual));
         found.extend(self.other_absent(said, &usual));
+        found.extend(self.words_in_lists());
         let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
         let given = given.map(|(name, value)| (name, other_than(Some(value))));
         let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));
@@ -171,6 +172,22 @@ impl<'t> Setup<'_, 't> {
             let said: Vec<TestAnswer> = said.iter().filter(is_lone_call).cloned().collect();
             Some(Assumption { message, cases: self.cases_of(&said, &plain, &offering, Setting::new()) })
         })
+    }
+
+    /// Truth values in a list, if the template prints the list as Python does.
+    fn words_in_lists(&self) -> Option<Assumption> {
+        let Cutter { plain, offering, request, .. } = self.cutter;
+        if !request.calls.shown {
+            return None;
+        }
+        let listed =
+            conversations::call("a1B2c3D4e", "get_route", r#"{"city": "Ghent", "sizes": [true, false, null]}"#);
+        let answer = Answer::calls(vec![listed]);
+        let said = TestAnswer::new("truth values in a list", answer, Reach::Histories, request.calls.named_ids);
+        let mut cases = self.cases_of(&[said], plain, offering, Setting::new());
+        cases.retain(|case| case.text.contains("True"));
+        let message = "the template writes true, false and null in a list as `True`, `False` and `None`, which the draft does not read";
+        (!cases.is_empty()).then(|| Assumption { message: message.to_owned(), cases })
     }
 
     /// The end of a turn, if the template writes more after it and no stop token ends it.

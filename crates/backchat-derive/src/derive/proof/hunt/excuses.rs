@@ -1,6 +1,8 @@
 //! What the proof excuses in a conversation that is misread: text that contains a delimiter of the draft, and what a loss
 //! of the verdict names.
 
+use std::ops::Range;
+
 use crate::derive::proof::branches::Branch;
 use crate::derive::proof::case::Case;
 use crate::derive::proof::conversations::quoted;
@@ -24,6 +26,7 @@ const MOST_EXAMPLES: usize = 8;
 /// The excuses that one draft has.
 pub(super) struct Excuses {
     patterns: Vec<Pattern>,
+    openings: Vec<Pattern>,
     /// The marks in texts that the patterns match, such as the closing tag of an argument, and the start anchors.
     marks: Vec<String>,
     /// Ordinary text that the verdict says is taken for a delimiter.
@@ -55,20 +58,21 @@ impl Excuses {
         let goals = failed.iter().filter(|branch| branch.case.setting.is_empty()).map(|branch| branch.goal.clone());
         let patterns = patterns(template);
         let marks = marks(template, &patterns);
-        Self { patterns, marks, named, goals: goals.collect(), settings }
+        let openings = template.fields().iter().flat_map(|field| &field.open);
+        let openings = openings.map(|delimiter| delimiter.pattern().clone()).collect();
+        Self { patterns, openings, marks, named, goals: goals.collect(), settings }
     }
 
     /// Whether a text of the answer contains a delimiter of the draft, or one begins in it and ends in what the template
     /// writes after it: no parser could tell that from the delimiter.
     pub fn has_delimiter(&self, case: &Case) -> bool {
-        let is_pattern = |pattern: &Pattern, text: &str| {
-            let mut found = pattern.matches(text).filter_map(Result::ok);
-            found.any(|found| Segmentation::Words.is_distinctive(found.text()))
-        };
         texts(&case.said).iter().any(|text| {
             let mut own = self.named.iter().chain(&self.marks);
-            own.any(|own| text.contains(own) || overlaps(&case.text, text.trim(), own))
-                || self.patterns.iter().any(|pattern| is_pattern(pattern, text))
+            let inside = case.text.find(text.trim()).filter(|_| !text.trim().is_empty());
+            let inside = inside.map_or(0..0, |at| at..at + text.trim().len());
+            own.any(|own| text.contains(own) || case.text.match_indices(own).any(|(at, _)| inside.contains(&at)))
+                || self.patterns.iter().any(|pattern| matches_in(pattern, text, 0..text.len()))
+                || self.openings.iter().any(|opening| matches_in(opening, &case.text, inside.clone()))
         })
     }
 
@@ -85,11 +89,10 @@ impl Excuses {
     }
 }
 
-/// Whether a turn has a delimiter that begins inside a text of it.
-fn overlaps(turn: &str, text: &str, delimiter: &str) -> bool {
-    let Some(at) = turn.find(text).filter(|_| !text.is_empty()) else { return false };
-    let end = at + text.len();
-    turn.match_indices(delimiter).any(|(found, _)| at <= found && found < end)
+/// Whether a distinctive match of a pattern begins within these bytes of a text.
+fn matches_in(pattern: &Pattern, text: &str, within: Range<usize>) -> bool {
+    let mut found = pattern.matches(text).filter_map(Result::ok);
+    found.any(|found| within.contains(&found.span().0) && Segmentation::Words.is_distinctive(found.text()))
 }
 
 /// The start anchors of a template, and the distinctive marks that its patterns match.
