@@ -253,7 +253,7 @@ impl CallReader<'_> {
                 Some((tools, known?))
             });
             let head = self.form.head(self.field);
-            // What only the other reading has may be a value that its parser refuses.
+            // What this reading splits off may be no value: that says nothing against the first reading.
             if let Ok(tolerant) = tags::read(self.body, args, tags::TagContext { tool, head }) {
                 self.report_tags(&tolerant);
                 // The end of the text does not end a value.
