@@ -126,9 +126,8 @@ const MOST_COUNTEREXAMPLES: usize = 5;
 /// Converts a schema. Without an anchor the template begins at the start of the prompt's last text.
 ///
 /// ```
-/// # use backchat_legacy as backchat;
-/// use backchat::convert::{Options, Status, convert};
-/// use backchat::schema::Schema;
+/// use backchat_legacy::convert::{Options, Status, convert};
+/// use backchat_legacy::schema::Schema;
 ///
 /// let schema = r#"{"type": "object", "properties": {
 ///     "thinking": {"type": "string", "x-regex": "<t>(.*?)</t>"},

@@ -49,8 +49,7 @@ impl Schema {
     /// Loads a schema from JSON text.
     ///
     /// ```
-    /// # use backchat_legacy as backchat;
-    /// use backchat::schema::Schema;
+    /// use backchat_legacy::schema::Schema;
     ///
     /// let schema = Schema::load(r#"{"type": "object", "properties": {"content": {"x-regex": "<a>(.*?)</a>"}}}"#)
     ///     .map_err(|diagnostics| diagnostics[0].message.clone())?

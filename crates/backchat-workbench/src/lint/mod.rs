@@ -2,15 +2,14 @@
 //! and a fix if one is safe.
 //!
 //! ```
-//! # mod backchat { pub use {backchat_derive::*, backchat_parser::*, backchat_workbench::*}; }
-//! use backchat::lint::{Subject, lint};
-//! use backchat::template::Template;
+//! use backchat_workbench::lint::{Subject, lint};
+//! use backchat_parser::template::Template;
 //!
 //! let text = r#"{"start_anchor": "<|assistant|>", "fields": {"content": {"close_pattern": "<\\|end\\|>|$"}}}"#;
 //! let template = Template::load(text)?.template;
 //! let found = lint(&Subject::new(&template, &[]));
 //! assert_eq!(found[0].id, "RT001");
-//! # Ok::<(), backchat::LoadError>(())
+//! # Ok::<(), backchat_parser::LoadError>(())
 //! ```
 
 mod check;

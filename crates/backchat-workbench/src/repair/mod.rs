@@ -4,9 +4,8 @@
 //! back than before, with the numbers that it repairs and breaks.
 //!
 //! ```
-//! # mod backchat { pub use {backchat_derive::*, backchat_parser::*, backchat_workbench::*}; }
-//! use backchat::derive::Options;
-//! use backchat::repair::repairs;
+//! use backchat_derive::derive::Options;
+//! use backchat_workbench::repair::repairs;
 //!
 //! let chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}\
 //!                      {% if add_generation_prompt %}[assistant]{% endif %}";

@@ -3,9 +3,8 @@
 //! [`Recording::new`] runs the parser over a text, feed by feed, and records every feed, every event, the text held after each feed and the delimiters it was held for. Only the positions of events are kept, not their texts, so a recording takes a few bytes for each feed and each event, and any [`Moment`] of it is available at once.
 //!
 //! ```
-//! # mod backchat { pub use {backchat_derive::*, backchat_parser::*, backchat_workbench::*}; }
-//! use backchat::replay::{Recording, Run};
-//! use backchat::template::Template;
+//! use backchat_workbench::replay::{Recording, Run};
+//! use backchat_parser::template::Template;
 //!
 //! let json = r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
 //! let template = Template::load(json)?.template;

@@ -237,7 +237,7 @@ impl<'t> Proof<'t> {
         self.request.reasoning_input.is_some()
     }
 
-    /// Whether every conversation came back, and what a turn says is what renders show of it.
+    /// Whether every conversation came back, and renders show all parts of a turn.
     pub fn covers(&self, verdict: &Verdict) -> bool {
         let shows_all = verdict.scope.broken().is_none() && !self.request.reasoning_is_changed;
         verdict.holds() && shows_all && verdict.unread_setting.is_none()

@@ -26,6 +26,7 @@ const MOST_EXAMPLES: usize = 8;
 /// The excuses that one draft has.
 pub(super) struct Excuses {
     patterns: Vec<Pattern>,
+    /// Those of them that open a field.
     openings: Vec<Pattern>,
     /// The marks in texts that the patterns match, such as the closing tag of an argument, and the start anchors.
     marks: Vec<String>,
