@@ -12,8 +12,11 @@ use backchat_parser::template::Template;
 /// The shortest word that is not in a template by chance.
 const WORD: usize = 4;
 
-/// How many turns are learned from.
+/// How many turns are learned from at a time.
 const MOST_TURNS: usize = 8;
+
+/// How many times the draft is asked what it still misreads.
+const MOST_ROUNDS: usize = 3;
 
 /// Tests a candidate on the misread turns and on the conversations of the proof.
 struct Trial<'a, 't> {
@@ -39,13 +42,23 @@ impl recorded::Trial for Trial<'_, '_> {
 
 impl Attempt {
     /// The draft that also reads the turns of other branches, and conversations that it failed.
-    pub(super) fn with_branches(self, job: &Job<'_>) -> Self {
+    pub(super) fn with_branches(mut self, job: &Job<'_>) -> Self {
+        // What is learned from the shortest turns may leave longer ones.
+        for _ in 0..MOST_ROUNDS {
+            let Some(better) = self.with_more_branches(job) else { break };
+            self = better;
+        }
+        self
+    }
+
+    /// The draft that reads more turns of other branches and conversations that it failed; `None` if none is found.
+    fn with_more_branches(&self, job: &Job<'_>) -> Option<Self> {
         let proof = &job.proof;
-        let Ok(loaded) = Template::from_value(&self.draft) else { return self };
+        let loaded = Template::from_value(&self.draft).ok()?;
         let unread = proof.unread_turns(&loaded.template, self.verdict.holds());
         let turns: Vec<&Case> = shortest_of_each(&unread);
         if turns.is_empty() || ended().is_some() {
-            return self;
+            return None;
         }
         let tools = proof.branches().tools();
         let sample = |case: &&Case| {
@@ -57,14 +70,13 @@ impl Attempt {
         };
         let samples: Vec<Sample> = turns.iter().map(sample).collect();
         let (learned, _) = recorded::learn(&self.draft, &samples, &Trial { proof, turns: &turns });
-        let learned = learned.and_then(|learned| without_values(&self.draft, learned, &turns, proof));
-        let Some(attempt) = learned.and_then(|template| self.rewritten(template, job)) else { return self };
+        let attempt = self.rewritten(without_values(&self.draft, learned?, &turns, proof)?, job)?;
         let is_better = attempt.verdict.failed() <= self.verdict.failed()
             && attempt.explained.departures.len() <= self.explained.departures.len()
             && (attempt.refusals.is_empty() || self.requested == 0 || !self.refusals.is_empty());
-        let Ok(reloaded) = Template::from_value(&attempt.draft) else { return self };
+        let reloaded = Template::from_value(&attempt.draft).ok()?;
         let fewer = proof.unread_turns(&reloaded.template, attempt.verdict.holds()).len() < unread.len();
-        if is_better && fewer { Self { lessons: self.lessons, ..attempt } } else { self }
+        (is_better && fewer).then(|| Self { lessons: self.lessons.clone(), ..attempt })
     }
 }
 
@@ -197,6 +209,70 @@ mod tests {
         let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", asks));
         assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
         assert!(draft.contains("<ask>"), "{draft}");
+    }
+
+    /// The template with reasoning between other marks in turns with calls.
+    fn planned() -> String {
+        let tag = "{{ 'plan' if m.tool_calls else 'weigh' }}>";
+        CHAT.replace("<weigh>", &format!("<{tag}")).replace("</weigh>", &format!("</{tag}"))
+    }
+
+    #[test]
+    fn marks_that_only_an_answer_beside_calls_has_are_read() {
+        let said = "{{ '<say>' + m.content + '</say>' if tools and m.role == 'assistant' and m.content else m.content or '' }}";
+        let (status, losses, draft) = derived(&planned().replace("{{ m.content }}", said));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(draft.contains("(?<=</plan>)"), "{draft}");
+    }
+
+    #[test]
+    fn reasoning_before_calls_is_learned_although_their_arguments_come_before_their_names() {
+        let call = "<call>{{ c.function.arguments | tojson }} -> {{ c.function.name }}</call>{% endfor %}<end>";
+        let planned = planned();
+        let (before, _) = planned.split_once("<call>").unwrap();
+        let (_, after) = planned.split_once("<end>").unwrap();
+        let (status, losses, draft) = derived(&format!("{before}{call}{after}"));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(draft.contains("<plan>"), "{draft}");
+    }
+
+    #[test]
+    fn marks_of_several_branches_are_read_one_after_another() {
+        let said = "{{ '<number>' if m.content and m.content[0].isdigit() }}\
+                    {{ '<code>' + m.content + '</code>' if m.content and '```' in m.content else m.content }}";
+        let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", said));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(["<number>", "<code>", "</code>"].iter().all(|mark| draft.contains(mark)), "{draft}");
+    }
+
+    #[test]
+    fn what_stands_in_place_of_reasoning_is_left_out_before_an_answer_with_marks_and_without() {
+        let thought = "{{ '<weigh>' + (m.reasoning_content or 'none') + '</weigh>' if m.role == 'assistant' }}";
+        let said = "{{ '<say>' + m.content + '</say>' if tools and m.role == 'assistant' and m.content else m.content or '' }}";
+        let chat = CHAT
+            .replace("{% if m.reasoning_content %}<weigh>{{ m.reasoning_content }}</weigh>{% endif %}", thought)
+            .replace("{{ m.content }}", said);
+        let (status, losses, draft) = derived(&chat);
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(draft.contains("none"), "{draft}");
+    }
+
+    #[test]
+    fn a_stop_of_turns_with_reasoning_ends_arguments_that_are_written_one_by_one() {
+        let call = "<call>{{ c.function.name }}:{% for k, v in c.function.arguments.items() %} {{ k }}={{ v | tojson }};\
+                    {% endfor %}</call>{% endfor %}{{ '<thought>' if m.reasoning_content else '<end>' }}";
+        let (before, _) = CHAT.split_once("<call>").unwrap();
+        let (_, after) = CHAT.split_once("<end>").unwrap();
+        let (status, losses, draft) = derived(&format!("{before}{call}{after}"));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+    }
+
+    #[test]
+    fn what_a_text_and_a_setting_have_written_together_is_read() {
+        let said = "{{ '<ok>' if m.role == 'assistant' and m.content and m.content.startswith('Sure') }}\
+                    {{ '<json>' + m.content + '</json>' if json_mode and m.role == 'assistant' and m.content else m.content }}";
+        let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", said));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
     }
 
     #[test]

@@ -221,7 +221,7 @@ impl<'t> Inference<'_, 't> {
         turns.filter_map(|(answer, setting)| self.turns(prober).next_mark(&answer, &setting)).collect()
     }
 
-    /// Marks that end turns instead of the usual end, after some histories or with an answer next to calls.
+    /// Marks that end turns instead of the usual end: after some histories, after reasoning, or with an answer next to calls.
     fn other_stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
         let turns = self.turns(prober);
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref())];
@@ -236,6 +236,12 @@ impl<'t> Inference<'_, 't> {
             let shared = self.segmentation.shared_start(both.tail(), called.tail()).len();
             (both.shows(SlotKind::Content) && is_known(called.tail())).then(|| slice(both.tail(), shared..).to_owned())
         };
+        let thoughts = shapes::thoughts().into_iter().filter_map(|answer| {
+            let trace = turns.trace(History::User, &answer, &Setting::new())?;
+            let is_last = trace.slots.last().is_some_and(|slot| slot.kind == SlotKind::Content);
+            (is_last && trace.shows(SlotKind::Reasoning)).then(|| trace.tail().to_owned())
+        });
+        tails.extend(thoughts);
         tails.extend(calls.and_then(beside));
         tails.retain(|tail| !tail.trim().is_empty() && !is_known(tail));
         let marks = tails.iter().flat_map(|tail| self.segmentation.marks(tail));

@@ -229,8 +229,9 @@ impl Reached {
         matches!(self.goal.sought, Sought::Change(..))
     }
 
-    /// The answers to parse back under a setting that reached a goal, or the answer that did.
-    fn said(&self, proof: &Proof<'_>) -> Vec<TestAnswer> {
+    /// The answers to parse back under a setting that reached a goal, those that reached other goals among them; or the
+    /// answer that did.
+    fn said(&self, proof: &Proof<'_>, all: &[Reached]) -> Vec<TestAnswer> {
         let named_ids = proof.request.calls.named_ids;
         if self.suggested.setting.is_empty() {
             // A tool may have a mark instead of its name.
@@ -244,9 +245,11 @@ impl Reached {
                 last.calls.reverse();
                 said.push(tested(&format!("{name} after others"), last));
             }
-            if let Some(plain) = self.plain().filter(|plain| *plain != self.suggested.answer) {
-                said.push(tested(&format!("{name} alone"), plain));
-            }
+            let others = self.companions().into_iter().filter(|(_, answer, _)| *answer != self.suggested.answer);
+            said.extend(
+                others
+                    .map(|(beside, answer, reach)| TestAnswer { reach, ..tested(&format!("{name} {beside}"), answer) }),
+            );
             return said;
         }
         let said = conversations::answers(named_ids, &[]).into_iter().filter(|said| said.reach == Reach::Settings);
@@ -255,23 +258,47 @@ impl Reached {
             reach: Reach::Histories,
             ..said
         });
-        said.collect()
+        let others = all.iter().filter(|other| other.suggested.setting.is_empty() && !other.is_change());
+        let others = others.filter_map(|other| {
+            let (_, answer, _) = other.companions().into_iter().next()?;
+            let name = format!("an answer with {} and with {}", other.suggested.words, self.suggested.words);
+            Some(TestAnswer::new(name, answer, Reach::Value, named_ids))
+        });
+        said.chain(others).collect()
     }
 
-    /// The plainest answer with the text that reached the goal: what surrounds it may be written in another way.
-    fn plain(&self) -> Option<Answer> {
+    /// The text that reached the goal among other parts: what surrounds it may be written in another way there, or after
+    /// another history.
+    fn companions(&self) -> Vec<(&'static str, Answer, Reach)> {
         let Answer { content, reasoning, calls } = &self.suggested.answer;
-        match self.suggested.place? {
-            Place::Content => Some(Answer { content: content.clone(), ..Answer::default() }),
-            Place::Reasoning => Some(Answer { reasoning: reasoning.clone(), ..Answer::content("Yes, 43 km.") }),
-            Place::Name(at) => Some(Answer::calls(vec![calls.get(at)?.clone()])),
-            _ => None,
+        let call = || calls.first().cloned().unwrap_or_else(conversations::plain_call);
+        let (none, value) = (Answer::default, Reach::Value);
+        match self.suggested.place {
+            Some(Place::Content) => {
+                let alone = Answer { content: content.clone(), ..none() };
+                let thought = alone.clone().with_reasoning(conversations::PLAIN_THOUGHT);
+                let called = Answer { calls: vec![call()], ..alone.clone() };
+                vec![
+                    ("alone", alone, Reach::Settings),
+                    ("and reasoning", thought, value),
+                    ("and a call", called, value),
+                ]
+            }
+            Some(Place::Reasoning) => {
+                let thought = |rest: Answer| Answer { reasoning: reasoning.clone(), ..rest };
+                let [short, called] = [Answer::content("Yes, 43 km."), Answer::calls(vec![call()])].map(thought);
+                vec![("alone", short, value), ("and a call", called, value)]
+            }
+            Some(Place::Name(at)) => {
+                calls.get(at).map(|call| ("alone", Answer::calls(vec![call.clone()]), value)).into_iter().collect()
+            }
+            _ => Vec::new(),
         }
     }
 
-    fn branches(&self, proof: &Proof<'_>) -> Vec<Branch> {
+    fn branches(&self, proof: &Proof<'_>, all: &[Reached]) -> Vec<Branch> {
         let Proof { plain, request, tokens, .. } = proof;
-        let said = self.said(proof);
+        let said = self.said(proof, all);
         let rounds = self.suggested.rounds;
         if self.known.setting.is_empty() && self.suggested.tool.is_none() && rounds == 0 {
             return self.listed(proof, proof.cut(|cutter| cutter.cases(&said)));
@@ -314,7 +341,7 @@ impl Branches {
         search.watch_cases();
         search.seek();
         let (conditions, both) = search.coverage.conditions();
-        let found = search.reached.iter().flat_map(|reached| reached.branches(proof)).collect();
+        let found = search.reached.iter().flat_map(|reached| reached.branches(proof, &search.reached)).collect();
         let source = proof.plain.template().source();
         let outcomes = search.coverage.goals().into_iter().filter(|goal| matches!(goal.sought, Sought::Outcome(_)));
         let mut open: Vec<usize> = outcomes.map(|goal| line_column(source, goal.span.start).0).collect();
@@ -537,7 +564,8 @@ mod tests {
     fn a_branch_that_no_other_conversation_takes_is_proved_or_named() {
         let (losses, found) =
             proved(&CHAT.replace("{{ m.content }}", "{{ m.content }}{{ '' if m.content.endswith('?') }}"));
-        assert_eq!((losses.as_slice(), found), (&[][..], 2), "it is read beside calls and alone");
+        let why = "it is read beside reasoning and calls, and alone after each history";
+        assert_eq!((losses.as_slice(), found), (&[][..], 9), "{why}");
         let raw = "{% for c in m.tool_calls or [] %}{% if c.function.name == 'python' %}<raw>{{ c.function.arguments.code }}</raw>\
                    {% else %}";
         let tool = CHAT.replacen("{% for c in m.tool_calls or [] %}", raw, 1).replacen(

@@ -114,7 +114,7 @@ pub(super) fn call(id: &str, name: &str, arguments: &str) -> Call {
 
 const THOUGHT: &str = "The user wants a distance.\nWroclaw to Brzeg: some 43 km, if x < 60 holds.\n\n- so \"43\" it is, {\"k\": 1} or [x]";
 
-const PLAIN_THOUGHT: &str = "That is easy.";
+pub(super) const PLAIN_THOUGHT: &str = "That is easy.";
 
 /// Prose, and what it tests.
 const TEXTS: [(&str, &str); 9] = [
@@ -190,10 +190,15 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
     said
 }
 
+/// The plainest call with arguments.
+pub(super) fn plain_call() -> Call {
+    call("a1B2c3D4e", "get_route", r#"{"city": "Ghent", "days": 2}"#)
+}
+
 /// Answers of every structure: which parts there are, and how many calls.
 fn structures() -> [(&'static str, Answer, Reach); 17] {
     let route = |id: &str, arguments: &str| call(id, "get_route", arguments);
-    let first = route("a1B2c3D4e", r#"{"city": "Ghent", "days": 2}"#);
+    let first = plain_call();
     let again = route("f5G6h7I8j", r#"{"city": "Ghent", "days": 2}"#);
     let second = call("f5G6h7I8j", "store_entry", r#"{"title": "trip", "count": 2}"#);
     let third = call("k9L0m1N2o", "get_time", "{}");

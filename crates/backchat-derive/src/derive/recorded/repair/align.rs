@@ -14,6 +14,8 @@ pub(super) struct Alignment {
     pub reasoning: Option<Range<usize>>,
     pub content: Option<Range<usize>>,
     pub calls: Vec<Call>,
+    /// What is missing of the first call that is not found, such as one whose arguments come before its name.
+    pub missing: Option<String>,
 }
 
 /// One call in a text.
@@ -45,6 +47,11 @@ pub(super) struct Pair {
 }
 
 impl Alignment {
+    /// Whether the message has calls, wherever they are.
+    pub fn has_calls(&self) -> bool {
+        !self.calls.is_empty() || self.missing.is_some()
+    }
+
     /// Whether there are calls, all between these positions. Calls elsewhere are inside reasoning or past the stop: the
     /// text around them does not belong to them.
     pub fn has_calls_within(&self, from: usize, to: usize) -> bool {
@@ -68,7 +75,7 @@ pub(super) fn read(message: &Object, own: Option<&str>) -> Answer {
     Answer { reasoning, content: text("content"), calls: calls.collect() }
 }
 
-/// Finds every part, or describes the first one that is missing.
+/// Finds every part, or describes the reasoning or content that is missing.
 pub(super) fn align(text: &str, said: &Answer) -> Result<Alignment, String> {
     let mut alignment = Alignment::default();
     let mut from = 0;
@@ -89,7 +96,10 @@ pub(super) fn align(text: &str, said: &Answer) -> Result<Alignment, String> {
             true => format!("the arguments of call {}", i + 1),
             false => format!("the name of call {}", i + 1),
         };
-        let mut call = call(text, from, name, arguments).ok_or_else(missing)?;
+        let Some(mut call) = call(text, from, name, arguments) else {
+            alignment.missing = Some(missing());
+            break;
+        };
         // An id that contains the name surrounds it.
         call.around = id.split_once(name.as_str()).and_then(|(before, after)| {
             let is_there =
@@ -198,7 +208,7 @@ mod tests {
             ("<c=f><city>Brugge</city></c>", "the arguments of call 1"),
             ("<c=g><city>Gent</city><n>null</n></c>", "the name of call 1"),
         ] {
-            assert_eq!(align(text, &said(message)).unwrap_err(), missing, "{text}");
+            assert_eq!(align(text, &said(message)).unwrap().missing.as_deref(), Some(missing), "{text}");
         }
     }
 }

@@ -30,6 +30,8 @@ pub(super) struct Sighting<'s> {
     pub alignment: &'s Alignment,
     /// The end of the reasoning that the template reads, with its mark.
     pub thought_end: usize,
+    /// Whether another sample begins with the same text up to there.
+    pub is_repeated: bool,
     /// The start of the stop.
     pub stop: usize,
     pub own_reasoning: Option<&'s str>,
@@ -85,7 +87,7 @@ impl Edit {
 /// Reads reasoning between other marks, or after another opening mark if nothing closes it. The prompt may have written the
 /// opening mark.
 pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let Some(place) = &seen.alignment.reasoning else { return Vec::new() };
+    let Some(place) = &seen.alignment.reasoning else { return no_reasoning(known, seen).into_iter().collect() };
     let own = slice(seen.text, ..place.start).trim();
     let opened = if own.is_empty() { seen.opened_by_prompt(&known.template) } else { None };
     let before = opened.as_ref().map_or(own, |(mark, _)| mark);
@@ -117,6 +119,16 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         Edit::new(known, template, what, [before.to_owned(), close.to_owned()])
     });
     edits.collect()
+}
+
+/// Leaves out what is written in place of reasoning, if another sample has the same: the one may be a thought.
+fn no_reasoning(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
+    let text = slice(seen.text, ..seen.thought_end).trim();
+    if text.is_empty() || !seen.is_repeated {
+        return None;
+    }
+    let template = swallow(&known.template, &[format!("{}{}\\s*", seen.start(), layout::pattern(text))]);
+    Some(Edit::new(known, template, format!("reasoning is absent where `{text}` is written"), [text.to_owned()]))
 }
 
 /// The openings of reasoning including this mark; `None` if there is no mark at all.
@@ -169,12 +181,19 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let (Some(field), Some(place)) = (field(&known.template, "content"), &seen.alignment.content) else {
         return Vec::new();
     };
-    let end = seen.alignment.calls.first().map_or(seen.stop, |call| call.span.start);
+    let call_open = || {
+        let open = delimiter(self::field(&known.template, "tool_calls")?, "open")?;
+        Some(Pattern::new(&open).ok()?.find_at(seen.text, place.end).ok()??.span().0)
+    };
+    let first_call = || seen.alignment.calls.first().map(|call| call.span.start);
+    let calls = if seen.alignment.has_calls() { call_open().or_else(first_call) } else { None };
+    let end = calls.unwrap_or(seen.stop);
     let before = slice(seen.text, seen.thought_end.min(place.start)..place.start).trim();
     let after = slice(seen.text, place.end..end.max(place.end)).trim();
     let opens = delimiter(field, "open");
     let start = match Segmentation::Words.last(slice(seen.text, ..seen.thought_end)) {
-        Some(close) => format!("(?<={}\\s*)", escape(close)),
+        // The same mark may begin a turn without reasoning.
+        Some(close) => format!("(?:{}|(?<={})\\s*)", seen.start(), escape(close)),
         None => seen.start(),
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
@@ -303,11 +322,21 @@ fn swallow(template: &Value, patterns: &[String]) -> Value {
     let field = self::field(template, "content");
     let Some(field) = field else { return template.clone() };
     let mut all = patterns.to_vec();
-    all.extend(delimiter(field, "close"));
+    let known = delimiter(field, "close");
+    // A text that is left out anywhere need not be named again for one place.
+    let has = |known: &String| patterns.iter().any(|new| new == known || covers(new, known));
+    all.extend(known.iter().flat_map(|known| branches(known)).filter(|known| !has(known)));
     let mut new = field.clone();
     new.retain(|key, _| !key.starts_with("close"));
     new.insert("close_pattern", all.join("|").into());
     with_field(template, "content", new, false)
+}
+
+/// Whether a pattern that begins a turn or follows a mark also matches where one that only begins a turn does.
+fn covers(pattern: &str, other: &str) -> bool {
+    let parts =
+        (pattern.strip_prefix("(?:^\\s*|").and_then(|rest| rest.split_once(")\\s*)")), other.strip_prefix("^\\s*"));
+    matches!(parts, (Some((_, mark)), Some(known)) if mark == known)
 }
 
 fn field<'t>(template: &'t Value, name: &str) -> Option<&'t Object> {
@@ -343,6 +372,7 @@ mod tests {
             text,
             alignment: &alignment,
             thought_end,
+            is_repeated: true,
             stop,
             own_reasoning: Some("reasoning_content"),
             prompt_end: None,
@@ -350,6 +380,27 @@ mod tests {
             replaces: false,
         };
         repair(&draft(), &seen)
+    }
+
+    #[test]
+    fn what_is_written_in_place_of_reasoning_is_left_out_if_it_is_repeated() {
+        let text = "<weigh>\nnone\n</weigh>Yes.<end>";
+        let [edit] = made(reasoning, text, r#"{"content": "Yes."}"#, 21).try_into().unwrap();
+        let read = read(&edit.template, text);
+        assert_eq!((read.get("content"), read.get("reasoning_content")), (Some(&"Yes.".into()), None), "{read:?}");
+        let alignment = align(text, &read_message(&object(r#"{"content": "Yes."}"#), None)).unwrap();
+        let once = Sighting {
+            text,
+            alignment: &alignment,
+            thought_end: 21,
+            is_repeated: false,
+            stop: 25,
+            own_reasoning: None,
+            prompt_end: None,
+            prompt: "",
+            replaces: false,
+        };
+        assert!(reasoning(&draft(), &once).is_empty(), "it may be a thought");
     }
 
     #[test]
@@ -403,6 +454,7 @@ mod tests {
             text,
             alignment: &alignment,
             thought_end: 0,
+            is_repeated: false,
             stop: 15,
             own_reasoning: None,
             prompt_end: None,

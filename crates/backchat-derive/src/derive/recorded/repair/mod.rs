@@ -126,12 +126,12 @@ struct Search<'s> {
 impl Search<'_> {
     /// The candidates that the misread samples suggest and that explain more samples than `best` and lose none.
     fn candidates(&self, best: &Edit, explained: &[bool], lessons: &mut Lessons) -> Vec<Candidate> {
-        let Self { samples, trial, replaces } = *self;
+        let Self { samples, trial, .. } = *self;
         let mut found: Vec<Candidate> = Vec::new();
         let mut tried: HashMap<String, Vec<bool>> = HashMap::new();
         for (index, (sample, _)) in samples.iter().zip(explained).enumerate().filter(|(_, (_, explained))| !**explained)
         {
-            let edits = match proposals(best, sample, trial, replaces) {
+            let edits = match proposals(self, best, sample) {
                 Ok(edits) => edits,
                 Err(why) => {
                     lessons.leave(&sample.name, why);

@@ -3,7 +3,7 @@
 use super::super::{Sample, read};
 use super::align;
 use super::edits::{self, Edit, Sighting};
-use super::{Trial, load};
+use super::{Search, load};
 use crate::derive::compile::Topic;
 use crate::derive::recorded::compare;
 use crate::derive::{may_be_reasoning, reasoning_field};
@@ -20,9 +20,9 @@ const MOST_EDITS: usize = 96;
 /// How many intermediate templates are tried.
 const MOST_STEPS: usize = 4 * MOST_EDITS;
 
-/// The templates that a sample suggests, or why it suggests none. With `replaces`, the known form of calls may be
-/// dropped.
-pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replaces: bool) -> Result<Vec<Edit>, String> {
+/// The templates that one of the samples suggests, or why it suggests none.
+pub(super) fn proposals(search: &Search<'_>, known: &Edit, sample: &Sample) -> Result<Vec<Edit>, String> {
+    let Search { samples, trial, replaces } = *search;
     let message = sample.message.as_ref().and_then(Value::as_object);
     let message = message.ok_or("it has no expected message")?;
     let prefix = trial.prompt(sample);
@@ -34,25 +34,32 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
         let Some(template) = load(&edit.template) else { continue };
         let own = reasoning_field(&template).map(str::to_owned);
         let said = align::read(message, own.as_deref());
-        let alignment = align::align(&sample.text, &said)
-            .map_err(|part| format!("its message is impossible: its text does not contain {part}"))?;
+        let impossible = |part: String| format!("its message is impossible: its text does not contain {part}");
+        let alignment = align::align(&sample.text, &said).map_err(impossible)?;
         let read = read(sample, &template, prefix);
         // A template that gives up on the sample reads nothing of it.
         let (got, events, offset) =
             read.map_or_else(|_| Default::default(), |(read, offset)| (read.message, read.events, offset));
         let wrong = wrong_parts(&said, &got, own.as_deref());
+        // Calls that the template reads need not be found in another way.
+        if let Some(missing) = alignment.missing.clone().filter(|_| wrong.contains(&Topic::Calls)) {
+            return Err(impossible(missing));
+        }
         if wrong.is_empty() {
             found.extend(Some(edit).filter(|_| !repaired.is_empty()));
             continue;
         }
         // A part is repaired at most once: a second attempt would fail as well.
         let Some(&part) = wrong.iter().find(|part| !repaired.contains(part)) else { continue };
-        let thought_end =
-            if part == Topic::Reasoning { mark_end(&sample.text, &alignment) } else { closed_at(&events, offset) };
+        let is_said = part == Topic::Reasoning && alignment.reasoning.is_some();
+        let thought_end = if is_said { mark_end(&sample.text, &alignment) } else { closed_at(&events, offset) };
+        let thought_end = thought_end.min(sample.text.len());
+        let unsaid = slice(&sample.text, ..thought_end);
         let seen = Sighting {
             text: &sample.text,
             alignment: &alignment,
-            thought_end: thought_end.min(sample.text.len()),
+            thought_end,
+            is_repeated: samples.iter().filter(|other| other.text.starts_with(unsaid)).count() > 1,
             stop: stop_at(&sample.text, &template),
             own_reasoning: own.as_deref(),
             prompt_end: Segmentation::Words.last(slice(prefix, prefix.len().saturating_sub(offset)..)),
@@ -81,11 +88,12 @@ fn repairs(part: Topic, edit: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     match part {
         Topic::Reasoning => edits::reasoning(edit, seen),
         Topic::Calls => edits::calls(edit, seen),
-        Topic::Content if seen.alignment.calls.is_empty() => edits::content(edit, seen),
-        // Text left over next to calls belongs to the marks of the calls.
+        Topic::Content if !seen.alignment.has_calls() => edits::content(edit, seen),
+        // Text left over next to calls belongs to the marks of the calls, or to those of an answer that has others there.
         Topic::Content => {
             let others = [edits::around_calls(edit, seen), edits::outside(edit, seen)];
-            edits::calls(edit, seen).into_iter().chain(others.into_iter().flatten()).collect()
+            let around = edits::calls(edit, seen).into_iter().chain(others.into_iter().flatten());
+            around.chain(edits::content(edit, seen)).collect()
         }
     }
 }
