@@ -80,8 +80,8 @@ impl Attempt {
     }
 }
 
-/// A learned template in which no value of a setting stands: numbers become any number. `None` if another value stands in
-/// it, or a word that was said, which the conversations chose and the chat template does not.
+/// A learned template in which no value of a setting and no count stands: numbers become any number. `None` if another value
+/// stands in it, or a word that was said, which the conversations chose and the chat template does not.
 fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<'_>) -> Option<Value> {
     let (before, mut text) = (draft.to_string(), learned.to_string());
     let template = proof.prober.template();
@@ -98,6 +98,13 @@ fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<
         }
         value.as_u64()?;
         text = with_any_number(&text, &spelled);
+    }
+    // A count, such as the length of what was said.
+    let is_digit = |c: char| c.is_ascii_digit();
+    let learned = text.clone();
+    let counts = learned.split(|c| !is_digit(c)).filter(|count| count.len() > 1);
+    for count in counts.filter(|count| !before.contains(count) && !spells(template, count)) {
+        text = with_any_number(&text, count);
     }
     json::read(&text).ok()
 }
@@ -243,6 +250,18 @@ mod tests {
         let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", said));
         assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
         assert!(["<number>", "<code>", "</code>"].iter().all(|mark| draft.contains(mark)), "{draft}");
+    }
+
+    #[test]
+    fn a_count_beside_a_mark_that_other_values_have_becomes_a_number() {
+        let call = "{% set big = c.function.arguments | tojson | length > 120 %}<{{ 'big' if big else 'call' }}>\
+                    {{ c.function.name }}\n{{ c.function.arguments | tojson }}</{{ 'big' if big else 'call' }}>{% endfor %}<end>";
+        let counted = CHAT.replace("</weigh>", "</weigh of={{ m.reasoning_content | length }}>");
+        let (before, _) = counted.split_once("<call>").unwrap();
+        let (_, after) = counted.split_once("<end>").unwrap();
+        let (status, losses, draft) = derived(&format!("{before}{call}{after}"));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(draft.contains(r"of=\\d+>"), "{draft}");
     }
 
     #[test]

@@ -114,6 +114,12 @@ impl Varying {
         }
     }
 
+    /// The places where only numbers vary.
+    #[must_use]
+    pub fn without_words(&self) -> Self {
+        Self { places: self.places.iter().filter(|place| !place.middle.contains(WORD)).cloned().collect() }
+    }
+
     /// A render with one placeholder character for each varying text.
     pub fn steady(&self, text: String) -> String {
         self.places.iter().fold(text, |text, place| place.steady(text))
