@@ -12,6 +12,9 @@ use backchat_core::push_new;
 /// In how many conversations an outcome is remembered, with its operands.
 const MOST_WITNESSES: usize = 6;
 
+/// How many conversations have an outcome that is rare.
+const MOST_RARE: usize = 2;
+
 /// How many pairs of operands are remembered of one outcome.
 const MOST_OPERANDS: usize = 48;
 
@@ -187,6 +190,25 @@ impl Coverage {
     /// The goals, in the order of their conditions in the template.
     pub fn goals(&self) -> Vec<Goal> {
         self.known.iter().flat_map(|((start, end, is_own), branching)| branching.goals(*start..*end, *is_own)).collect()
+    }
+
+    /// Outcomes that few texts of answers had, with the conversations that had them: others went the other way.
+    pub fn rare(&self) -> Vec<Goal> {
+        let rare = |((start, end, is_own), branching): (&(usize, usize, bool), &Branching)| {
+            let [Some(no), Some(yes)] = &branching.seen else { return None };
+            let wanted = yes.witnesses.len() < no.witnesses.len();
+            let seen = if wanted { yes } else { no };
+            let is_rare = *is_own && seen.witnesses.len() <= MOST_RARE && matches!(branching.kind, Sought::Outcome(_));
+            is_rare.then(|| Goal {
+                span: *start..*end,
+                is_own: true,
+                sought: branching.kind.clone(),
+                wanted,
+                operands: seen.operands.clone(),
+                witnesses: seen.witnesses.clone(),
+            })
+        };
+        self.known.iter().filter_map(rare).collect()
     }
 
     /// How many conditions ran, and how many of them went both ways.

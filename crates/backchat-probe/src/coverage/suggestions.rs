@@ -36,6 +36,12 @@ pub struct Suggested {
 }
 
 impl Suggested {
+    /// The text of a known answer, among other parts.
+    pub fn again(answer: Answer, place: Place, text: &str) -> Self {
+        let words = format!("{} {}", place.words(), quoted(text));
+        Self { place: Some(place), ..Self::of(answer, words) }
+    }
+
     /// An answer of other parts than the known one.
     fn of(answer: Answer, words: String) -> Self {
         let (rounds, tool, place) = Default::default();
@@ -118,8 +124,7 @@ impl Made<'_> {
             Place::Name(_) => Some(text.to_owned()),
             _ => None,
         };
-        let words = format!("{} {}", place.words(), quoted(text));
-        self.push(Suggested { tool, place: Some(place), ..Suggested::of(answer, words) });
+        self.push(Suggested { tool, ..Suggested::again(answer, place, text) });
     }
 
     /// Where a value of a condition comes from in the answer.

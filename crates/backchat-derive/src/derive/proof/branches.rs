@@ -175,6 +175,22 @@ impl<'p, 't> Search<'p, 't> {
         }
     }
 
+    /// Seeks the texts that alone decide a condition among other parts: what surrounds them may differ there.
+    fn seek_beside(&mut self, own: usize) {
+        for goal in self.coverage.rare() {
+            let known = goal.witnesses.iter().filter(|witness| **witness < own).find_map(|at| self.known.get(*at));
+            let Some(known) = known.filter(|known| known.answer.calls.is_empty() && known.answer.reasoning.is_none())
+            else {
+                continue;
+            };
+            let Some(content) = &known.answer.content else { continue };
+            let suggested = Suggested::again(known.answer.clone(), Place::Content, content);
+            if self.reached.len() < MOST_FOUND && !self.reached.iter().any(|reached| reached.suggested == suggested) {
+                self.reached.push(Reached { goal, suggested, known: known.clone() });
+            }
+        }
+    }
+
     /// A suggestion and, for a tool that a template knows, the same with the arguments that the template looks up.
     fn with_own_keys(&self, suggested: Suggested) -> Vec<Suggested> {
         let keys = &self.argument_keys;
@@ -239,7 +255,12 @@ impl Reached {
             let name = format!("an answer with {}", self.suggested.words);
             let tested =
                 |name: &str, answer| TestAnswer { keeps, ..TestAnswer::new(name, answer, Reach::Value, named_ids) };
-            let mut said = vec![tested(&name, self.suggested.answer.clone())];
+            let is_usual = self.suggested.rounds == 0 && self.suggested.tool.is_none();
+            let is_own = is_usual && proof.cases.iter().any(|case| case.said == self.suggested.answer);
+            let mut said: Vec<TestAnswer> = Vec::new();
+            if !is_own {
+                said.push(tested(&name, self.suggested.answer.clone()));
+            }
             if matches!(self.suggested.place, Some(Place::Name(_))) && self.suggested.answer.calls.len() > 1 {
                 let mut last = self.suggested.answer.clone();
                 last.calls.reverse();
@@ -339,7 +360,9 @@ impl Branches {
     pub(super) fn find(proof: &Proof<'_>) -> Self {
         let mut search = Search::new(proof);
         search.watch_cases();
+        let own = search.known.len();
         search.seek();
+        search.seek_beside(own);
         let (conditions, both) = search.coverage.conditions();
         let found = search.reached.iter().flat_map(|reached| reached.branches(proof, &search.reached)).collect();
         let source = proof.plain.template().source();

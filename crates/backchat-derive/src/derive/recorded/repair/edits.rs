@@ -97,9 +97,11 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let delimiter = |side: &str| field.and_then(|field| delimiter(field, side));
     let Some(open) = reasoning_open(delimiter("open"), before, seen) else { return Vec::new() };
     let is_known_open = delimiter("open").as_deref() == Some(&open);
-    let closings = match (Segmentation::Words.first(after), delimiter("close")) {
-        (Some(close), Some(ends)) if is_known_open && opened.is_none() && is_branch(&ends, close) => return Vec::new(),
-        (Some(close), Some(ends)) if is_branch(&ends, close) => vec![ends],
+    let ends = delimiter("close");
+    let is_read = ends.as_deref().is_some_and(|ends| begins_with_branch(after.trim_start(), ends));
+    let closings = match (Segmentation::Words.first(after), ends) {
+        (_, Some(_)) if is_read && is_known_open && opened.is_none() => return Vec::new(),
+        (_, Some(ends)) if is_read => vec![ends],
         (Some(close), Some(ends)) => closes(after, close, seen).map(|guarded| format!("{guarded}|{ends}")).collect(),
         (Some(close), None) => closes(after, close, seen).collect(),
         (None, Some(ends)) if !is_known_open => vec![ends],
@@ -154,6 +156,12 @@ fn branches(pattern: &str) -> impl Iterator<Item = String> {
 /// Whether a pattern has this mark as one of its alternatives.
 fn is_branch(pattern: &str, mark: &str) -> bool {
     branches(pattern).any(|known| known == escape(mark))
+}
+
+/// Whether a text begins with a match of one of the alternatives of a pattern, which may be more than a mark.
+fn begins_with_branch(text: &str, pattern: &str) -> bool {
+    let matches = |branch: String| Some(Pattern::new(&branch).ok()?.find_at(text, 0).ok()??.span());
+    branches(pattern).filter_map(matches).any(|(start, end)| start == 0 && end > 0)
 }
 
 /// A closing mark as a pattern, the strictest first: prose that only mentions the mark must not match.
