@@ -51,8 +51,11 @@ pub(super) fn proposals(search: &Search<'_>, known: &Edit, sample: &Sample) -> R
         }
         // A part is repaired at most once: a second attempt would fail as well.
         let Some(&part) = wrong.iter().find(|part| !repaired.contains(part)) else { continue };
-        let is_said = part == Topic::Reasoning && alignment.reasoning.is_some();
-        let thought_end = if is_said { mark_end(&sample.text, &alignment) } else { closed_at(&events, offset) };
+        let thought_end = match part {
+            Topic::Reasoning if alignment.reasoning.is_some() => mark_end(&sample.text, &alignment),
+            Topic::Reasoning | Topic::Content => closed_at(&events, offset),
+            Topic::Calls => closed_at(&events, offset).max(left_out_at_start(&sample.text, &template)),
+        };
         let thought_end = thought_end.min(sample.text.len());
         let unsaid = slice(&sample.text, ..thought_end);
         let seen = Sighting {
@@ -140,6 +143,14 @@ fn mark_end(text: &str, alignment: &align::Alignment) -> usize {
     place.end + space + Segmentation::Words.first(rest).map_or(0, str::len)
 }
 
+/// The end of the marks that the template leaves out at the start of a text.
+fn left_out_at_start(text: &str, template: &Template) -> usize {
+    let close = template.field("content").and_then(|field| field.close.as_ref());
+    let left_out = close.and_then(|close| close.pattern().find_at(text, 0).ok()?).map(|found| found.span());
+    let is_before_all = |(start, end): &(usize, usize)| slice(text, ..*start).trim().is_empty() && *end < text.len();
+    left_out.filter(is_before_all).map_or(0, |(_, end)| end)
+}
+
 /// The start of the stop: the last text that ends content, if the output ends with it.
 fn stop_at(text: &str, template: &Template) -> usize {
     let close = template.field("content").and_then(|field| field.close.as_ref());
@@ -177,5 +188,13 @@ mod tests {
         let alignment = align::Alignment { reasoning: Some(3..6), ..align::Alignment::default() };
         assert_eq!(mark_end("<t>Hm.\n</t> Yes.", &alignment), 11);
         assert_eq!(mark_end("Yes.", &align::Alignment::default()), 0);
+    }
+
+    #[test]
+    fn marks_that_content_leaves_out_at_the_start_are_no_part_of_a_call() {
+        let marked = template(&ANSWER.replace(r#""close": "<end>""#, r#""close_pattern": "<say>|<end>""#));
+        for (text, end) in [("<say><call>f", 5), ("\n<say>Yes.<end>", 6), ("Yes.<say>No.<end>", 0), ("<end>", 0)] {
+            assert_eq!(left_out_at_start(text, &marked), end, "{text:?}");
+        }
     }
 }
