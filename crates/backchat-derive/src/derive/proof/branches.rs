@@ -311,7 +311,11 @@ impl Reached {
                 vec![("alone", short, value), ("and a call", called, value)]
             }
             Some(Place::Name(at)) => {
-                calls.get(at).map(|call| ("alone", Answer::calls(vec![call.clone()]), value)).into_iter().collect()
+                let Some(called) = calls.get(at).map(|call| Answer::calls(vec![call.clone()])) else {
+                    return Vec::new();
+                };
+                let said = called.clone().with_content("Let me look that up.");
+                vec![("alone", called, value), ("and an answer", said, value)]
             }
             _ => Vec::new(),
         }
