@@ -229,7 +229,7 @@ mod tests {
         let said = "{{ '<say>' + m.content + '</say>' if tools and m.role == 'assistant' and m.content else m.content or '' }}";
         let (status, losses, draft) = derived(&planned().replace("{{ m.content }}", said));
         assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
-        assert!(draft.contains("(?<=</plan>)"), "{draft}");
+        assert!(draft.contains("(?<=</plan>"), "{draft}");
     }
 
     #[test]

@@ -201,7 +201,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let opens = delimiter(field, "open");
     let start = match Segmentation::Words.last(slice(seen.text, ..seen.thought_end)) {
         // The same mark may begin a turn without reasoning.
-        Some(close) => format!("(?:{}|(?<={})\\s*)", seen.start(), escape(close)),
+        Some(close) => format!("(?:{}|(?<={}\\s*)\\s*)", seen.start(), escape(close)),
         None => seen.start(),
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
@@ -343,7 +343,7 @@ fn swallow(template: &Value, patterns: &[String]) -> Value {
 /// Whether a pattern that begins a turn or follows a mark also matches where one that only begins a turn does.
 fn covers(pattern: &str, other: &str) -> bool {
     let parts =
-        (pattern.strip_prefix("(?:^\\s*|").and_then(|rest| rest.split_once(")\\s*)")), other.strip_prefix("^\\s*"));
+        (pattern.strip_prefix("(?:^\\s*|").and_then(|rest| rest.split_once("\\s*)\\s*)")), other.strip_prefix("^\\s*"));
     matches!(parts, (Some((_, mark)), Some(known)) if mark == known)
 }
 

@@ -53,8 +53,8 @@ pub(super) fn proposals(search: &Search<'_>, known: &Edit, sample: &Sample) -> R
         let Some(&part) = wrong.iter().find(|part| !repaired.contains(part)) else { continue };
         let thought_end = match part {
             Topic::Reasoning if alignment.reasoning.is_some() => mark_end(&sample.text, &alignment),
-            Topic::Reasoning | Topic::Content => closed_at(&events, offset),
-            Topic::Calls => closed_at(&events, offset).max(left_out_at_start(&sample.text, &template)),
+            Topic::Reasoning => closed_at(&events, offset),
+            Topic::Calls | Topic::Content => closed_at(&events, offset).max(left_out_at_start(&sample.text, &template)),
         };
         let thought_end = thought_end.min(sample.text.len());
         let unsaid = slice(&sample.text, ..thought_end);
