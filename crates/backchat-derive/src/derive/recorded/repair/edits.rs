@@ -52,6 +52,15 @@ impl Sighting<'_> {
         }
     }
 
+    /// Where content begins, as a pattern: at the start, or behind the mark that ends what comes before it here.
+    fn start_of_content(&self) -> String {
+        match Segmentation::Words.last(slice(self.text, ..self.thought_end)) {
+            // The same mark may begin a turn without reasoning.
+            Some(close) => format!("(?:{}|(?<={}\\s*)\\s*)", self.start(), escape(close)),
+            None => self.start(),
+        }
+    }
+
     /// The mark that ends the prompt, and the anchor of a template without it, if another anchor is all that precedes
     /// the mark: such a prompt begins the model's own text.
     fn opened_by_prompt(&self, template: &Value) -> Option<(&str, Value)> {
@@ -138,6 +147,7 @@ fn reasoning_open(opens: Option<String>, mark: &str, seen: &Sighting<'_>) -> Opt
     let learned = format!("{}{}", seen.start(), escape(mark));
     Some(match opens {
         Some(opens) if mark.is_empty() || is_branch(&opens, mark) => opens,
+        Some(opens) if branches(&opens).any(|known| known == learned) => opens,
         // A prefix of a known mark, with white space before it, would match first.
         Some(opens) if branches(&opens).any(|known| known.starts_with(&escape(mark))) => {
             format!("{opens}|{}(?!{opens}){}", seen.start(), escape(mark))
@@ -186,9 +196,8 @@ fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> impl Iterator<Item =
 
 /// Reads content between additional marks, or without its opening mark.
 pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let (Some(field), Some(place)) = (field(&known.template, "content"), &seen.alignment.content) else {
-        return Vec::new();
-    };
+    let Some(field) = field(&known.template, "content") else { return Vec::new() };
+    let Some(place) = &seen.alignment.content else { return no_content(known, seen).into_iter().collect() };
     let call_open = || {
         let open = delimiter(self::field(&known.template, "tool_calls")?, "open")?;
         Some(Pattern::new(&open).ok()?.find_at(seen.text, place.end).ok()??.span().0)
@@ -199,11 +208,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let before = slice(seen.text, seen.thought_end.min(place.start)..place.start).trim();
     let after = slice(seen.text, place.end..end.max(place.end)).trim();
     let opens = delimiter(field, "open");
-    let start = match Segmentation::Words.last(slice(seen.text, ..seen.thought_end)) {
-        // The same mark may begin a turn without reasoning.
-        Some(close) => format!("(?:{}|(?<={}\\s*)\\s*)", seen.start(), escape(close)),
-        None => seen.start(),
-    };
+    let start = seen.start_of_content();
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
         // Text that does not begin like a mark is content without its opening mark.
         let new = with_delimiters(field, format!("{opens}|{start}(?=[^\\s<\\[{{|])"), None);
@@ -241,6 +246,16 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         found.insert(0, edit(&[format!("{}(?=\\s*(?:{stop}|\\Z))", escape(after))]));
     }
     found
+}
+
+/// Leaves out a mark of an answer that has no text.
+fn no_content(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
+    let first_call = seen.alignment.calls.first().map(|call| call.span.start);
+    let text = slice(seen.text, seen.thought_end..first_call.unwrap_or(seen.stop).max(seen.thought_end)).trim();
+    let is_mark = Segmentation::Words.first(text) == Some(text) && Segmentation::Words.is_distinctive(text);
+    let left_out = || swallow(&known.template, &[format!("{}{}\\s*", seen.start_of_content(), escape(text))]);
+    let what = || format!("content is empty behind `{text}`");
+    is_mark.then(|| Edit::new(known, left_out(), what(), [text.to_owned()]))
 }
 
 const UNOPENED: &str = "content is also written without its opening marker";
@@ -409,6 +424,40 @@ mod tests {
             replaces: false,
         };
         assert!(reasoning(&draft(), &once).is_empty(), "it may be a thought");
+    }
+
+    #[test]
+    fn a_mark_of_an_answer_without_text_is_left_out() {
+        let thought = r#"{"reasoning_content": "Hm."}"#;
+        let [edit] = made(content, "<weigh>Hm.</weigh><say><end>", thought, 18).try_into().unwrap();
+        for text in ["<weigh>Hm.</weigh><say><end>", "<weigh>Hm.</weigh>\n<say> <end>", "<weigh>Hm.</weigh><end>"] {
+            assert_eq!(read(&edit.template, text).get("content"), None, "{text}");
+        }
+        assert_eq!(read(&edit.template, "<say>Yes.<end>").get("content"), Some(&"Yes.".into()));
+        let words = made(content, "<weigh>Hm.</weigh>Well.<end>", thought, 18);
+        assert!(words.is_empty(), "words are an answer: {words:?}");
+    }
+
+    #[test]
+    fn an_opening_that_is_known_with_its_place_is_not_added_again() {
+        let text = "<plan>Hm.</weigh><end>";
+        let planned = r#"{"reasoning_content": "Hm."}"#;
+        let [edit] = made(reasoning, text, planned, 17).try_into().unwrap();
+        let open = edit.template.get("fields").unwrap().get("reasoning_content").unwrap().get("open_pattern");
+        let opens = open.and_then(Value::as_str).unwrap().to_owned();
+        let alignment = align(text, &read_message(&object(planned), None)).unwrap();
+        let seen = Sighting {
+            text,
+            alignment: &alignment,
+            thought_end: 17,
+            is_repeated: false,
+            stop: 17,
+            own_reasoning: None,
+            prompt_end: None,
+            prompt: "",
+            replaces: false,
+        };
+        assert_eq!(reasoning_open(Some(opens.clone()), "<plan>", &seen), Some(opens));
     }
 
     #[test]
