@@ -277,6 +277,14 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_decides_a_mark_is_tried_beside_calls_where_the_mark_is_another_one() {
+        let said = "{{ ('<script>' if m.tool_calls else '<code>') + m.content if m.content and '```' in m.content else m.content }}";
+        let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", said));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(["<script>", "<code>"].iter().all(|mark| draft.contains(mark)), "{draft}");
+    }
+
+    #[test]
     fn a_stop_of_turns_with_reasoning_ends_arguments_that_are_written_one_by_one() {
         let call = "<call>{{ c.function.name }}:{% for k, v in c.function.arguments.items() %} {{ k }}={{ v | tojson }};\
                     {% endfor %}</call>{% endfor %}{{ '<thought>' if m.reasoning_content else '<end>' }}";
