@@ -5,7 +5,7 @@ use super::super::close_pattern;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
 use super::{ANY_ARGUMENTS, Plan};
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, CallPart, KEY_AGAIN, Place};
+use crate::wire::structure::{Arguments, CallPart, Encoding, KEY_AGAIN, Place};
 use backchat_core::json::Object;
 
 impl Plan<'_> {
@@ -127,11 +127,16 @@ impl Plan<'_> {
         if let Some((_, end)) = pairs.cut.close.rsplit_once(KEY_AGAIN) {
             return self.after_tags(&format!("{end}{}", pairs.cut.section_close));
         }
-        if !self.is_mark(close) {
+        // JSON has no line break as such: after one, a text closes the call.
+        let ends_line = close.is_empty() && pairs.cut.close.contains('\n') && pairs.values.strings == Encoding::Json;
+        if !ends_line && !self.is_mark(close) {
             return String::new();
         }
         // A value may contain what is no mark: then the whole opening is looked for.
         let head = if is_before_text && !self.is_mark(head) { self.begin() } else { escape(head) };
+        if ends_line {
+            return format!("(?<=\\n|{head})");
+        }
         format!("(?<=(?:{}|{head})\\s*)", escape(close))
     }
 

@@ -1,8 +1,9 @@
 //! The field that reads calls, in every layout.
 
 use super::*;
-use crate::derive::by_hand::{draft, named_body, object_body, pairs, read, said_calls, wire_with};
+use crate::derive::by_hand::{CHAT, draft, named_body, object_body, pairs, read, said_calls, wire_with};
 use crate::derive::compile::compile;
+use crate::derive::{Options, Status, derive};
 use crate::wire::structure::Body;
 use backchat_parser::pattern::Pattern;
 
@@ -261,4 +262,18 @@ fn white_space_in_json_may_vary_but_not_inside_strings() {
     assert_eq!(object_start(&object), "\\{\\s*\"name\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*\"arguments\"\\s*:");
     object.name = None;
     assert_eq!(object_start(&object), "\\{\\s*\"[^\"]+\"\\s*:\\s*\\{", "the name is the key");
+}
+
+#[test]
+fn a_bracket_after_lines_of_json_closes_a_call_before_any_text() {
+    let call = "{% for c in m.tool_calls or [] %}<|use|>{{ c.function.name }}({% for k, v in c.function.arguments.items() %}\
+                <|k|>{{ k }}<|v|>{{ v | tojson }}{{ '\\n' }}{% endfor %}){% endfor %}{{ m.content }}<end>";
+    let (before, _) = CHAT.split_once("{{ m.content }}").unwrap();
+    let (_, after) = CHAT.split_once("<end>").unwrap();
+    let derivation = derive(&format!("{before}{call}{after}"), &Options::default());
+    let draft = derivation.response_template.unwrap();
+    assert_eq!(derivation.status, Status::Proved, "{draft}");
+    let message = read(&draft, "<|use|>f(<|k|>a<|v|>\"g(1)\"\n)So it (is).<end>");
+    assert_eq!(said_calls(&message), ["f{\"a\": \"g(1)\"}"], "{draft}");
+    assert_eq!(message.get("content"), Some(&"So it (is).".into()), "{draft}");
 }
