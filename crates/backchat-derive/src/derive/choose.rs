@@ -45,7 +45,7 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
     let varying = wire::varying::find(&proof.prober, &proof.request.usage);
     // Comparing calls shows a number between the values of a call, but not one in its mark.
     let counted = wire::varying::with_calls(&varying, &proof.prober);
-    // A mark that is another one for other values looks like a word that varies, and in the end like a number.
+    // A mark that is another one for other values looks like a word that varies: then only numbers vary, or nothing does.
     let (numbers, none) = (counted.without_words(), Varying::default());
     let known = distinct([&varying, &counted, &numbers, &none]).into_iter();
     let readings: Vec<Reading> = Reading::ordered(proof.prober.template().literals()).collect();

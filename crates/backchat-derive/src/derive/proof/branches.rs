@@ -257,18 +257,21 @@ impl Reached {
                 |name: &str, answer| TestAnswer { keeps, ..TestAnswer::new(name, answer, Reach::Value, named_ids) };
             let is_usual = self.suggested.rounds == 0 && self.suggested.tool.is_none();
             let is_own = is_usual && proof.cases.iter().any(|case| case.said == self.suggested.answer);
+            let (itself, others): (Vec<_>, Vec<_>) =
+                self.companions().into_iter().partition(|(_, answer, _)| *answer == self.suggested.answer);
+            let reach = itself.first().map_or(Reach::Value, |(_, _, reach)| *reach);
             let mut said: Vec<TestAnswer> = Vec::new();
             if !is_own {
-                said.push(tested(&name, self.suggested.answer.clone()));
+                said.push(TestAnswer { reach, ..tested(&name, self.suggested.answer.clone()) });
             }
             if matches!(self.suggested.place, Some(Place::Name(_))) && self.suggested.answer.calls.len() > 1 {
                 let mut last = self.suggested.answer.clone();
                 last.calls.reverse();
                 said.push(tested(&format!("{name} after others"), last));
             }
-            let others = self.companions().into_iter().filter(|(_, answer, _)| *answer != self.suggested.answer);
             said.extend(
                 others
+                    .into_iter()
                     .map(|(beside, answer, reach)| TestAnswer { reach, ..tested(&format!("{name} {beside}"), answer) }),
             );
             return said;

@@ -28,7 +28,7 @@ pub(super) struct Edit {
 pub(super) struct Sighting<'s> {
     pub text: &'s str,
     pub alignment: &'s Alignment,
-    /// The end of the reasoning that the template reads, with its mark.
+    /// The end of the reasoning that the template reads, with its mark, or of the marks that it leaves out at the start.
     pub thought_end: usize,
     /// Whether another sample begins with the same text up to there.
     pub is_repeated: bool,
@@ -387,21 +387,26 @@ mod tests {
         Edit { template: value(ANSWER), ..Edit::default() }
     }
 
-    /// The edits of a repair for a sample: its text, its message, and the end of the reasoning that is read.
-    fn made(repair: fn(&Edit, &Sighting<'_>) -> Vec<Edit>, text: &str, message: &str, thought_end: usize) -> Vec<Edit> {
-        let alignment = align(text, &read_message(&object(message), None)).unwrap();
-        let stop = text.find("<end>").unwrap_or(text.len());
-        let seen = Sighting {
+    /// A sample of which the template reads no reasoning.
+    fn sighting<'s>(text: &'s str, alignment: &'s Alignment) -> Sighting<'s> {
+        Sighting {
             text,
-            alignment: &alignment,
-            thought_end,
-            is_repeated: true,
-            stop,
-            own_reasoning: Some("reasoning_content"),
+            alignment,
+            thought_end: 0,
+            is_repeated: false,
+            stop: text.find("<end>").unwrap_or(text.len()),
+            own_reasoning: None,
             prompt_end: None,
             prompt: "",
             replaces: false,
-        };
+        }
+    }
+
+    /// The edits of a repair for a sample: its text, its message, and the end of the reasoning that is read.
+    fn made(repair: fn(&Edit, &Sighting<'_>) -> Vec<Edit>, text: &str, message: &str, thought_end: usize) -> Vec<Edit> {
+        let alignment = align(text, &read_message(&object(message), None)).unwrap();
+        let own_reasoning = Some("reasoning_content");
+        let seen = Sighting { thought_end, is_repeated: true, own_reasoning, ..sighting(text, &alignment) };
         repair(&draft(), &seen)
     }
 
@@ -412,17 +417,7 @@ mod tests {
         let read = read(&edit.template, text);
         assert_eq!((read.get("content"), read.get("reasoning_content")), (Some(&"Yes.".into()), None), "{read:?}");
         let alignment = align(text, &read_message(&object(r#"{"content": "Yes."}"#), None)).unwrap();
-        let once = Sighting {
-            text,
-            alignment: &alignment,
-            thought_end: 21,
-            is_repeated: false,
-            stop: 25,
-            own_reasoning: None,
-            prompt_end: None,
-            prompt: "",
-            replaces: false,
-        };
+        let once = Sighting { thought_end: 21, ..sighting(text, &alignment) };
         assert!(reasoning(&draft(), &once).is_empty(), "it may be a thought");
     }
 
@@ -446,17 +441,7 @@ mod tests {
         let open = edit.template.get("fields").unwrap().get("reasoning_content").unwrap().get("open_pattern");
         let opens = open.and_then(Value::as_str).unwrap().to_owned();
         let alignment = align(text, &read_message(&object(planned), None)).unwrap();
-        let seen = Sighting {
-            text,
-            alignment: &alignment,
-            thought_end: 17,
-            is_repeated: false,
-            stop: 17,
-            own_reasoning: None,
-            prompt_end: None,
-            prompt: "",
-            replaces: false,
-        };
+        let seen = sighting(text, &alignment);
         assert_eq!(reasoning_open(Some(opens.clone()), "<plan>", &seen), Some(opens));
     }
 
@@ -507,18 +492,7 @@ mod tests {
         let marked = ANSWER.replace("\"content\": {", "\"content\": {\"open\": \"<text>\", ");
         let draft = Edit { template: value(&marked), ..Edit::default() };
         let alignment = align(text, &read_message(&object(r#"{"content": "Yes."}"#), None)).unwrap();
-        let seen = Sighting {
-            text,
-            alignment: &alignment,
-            thought_end: 0,
-            is_repeated: false,
-            stop: 15,
-            own_reasoning: None,
-            prompt_end: None,
-            prompt: "",
-            replaces: false,
-        };
-        let [edit] = content(&draft, &seen).try_into().unwrap();
+        let [edit] = content(&draft, &sighting(text, &alignment)).try_into().unwrap();
         for text in [text, "<text>Yes.<end>"] {
             assert_eq!(read(&edit.template, text).get("content"), Some(&"Yes.".into()), "{text}");
         }
