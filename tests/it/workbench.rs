@@ -720,26 +720,34 @@ fn the_command_that_is_copied_shows_this_view() {
         ),
         (&[], "G", "--chunks 1 --at end"),
     ];
-    for (options, keys, shown) in views {
-        let mut session = replay(folder.path(), &[&OPEN[..], options].concat());
-        session.sees("char ");
-        session.press(keys);
-        session.settles();
-        session.press("yc");
-        session.sees("Copied");
-        session.settles();
-        let screen = lines_of(session.screen.screen());
-        let copied: String = screen
-            .lines()
-            .filter_map(|line| line.split_once("│ ")?.1.rsplit_once('│'))
-            .map(|(line, _)| line.trim_end().to_owned() + " ")
-            .collect();
-        assert!(copied.contains(shown), "{shown}: {screen}");
-        session.press("\x1b");
-        session.until("the popup gone", |screen| !screen.contents().contains("Copied"));
-        session.press("q");
-        assert_eq!(session.ends().code(), Some(0));
-    }
+    let path = folder.path();
+    // A view is mostly waited for.
+    std::thread::scope(|scope| {
+        for (options, keys, shown) in views {
+            scope.spawn(move || copies_this_view(path, options, keys, shown));
+        }
+    });
+}
+
+fn copies_this_view(folder: &Path, options: &[&str], keys: &str, shown: &str) {
+    let mut session = replay(folder, &[&OPEN[..], options].concat());
+    session.sees("char ");
+    session.press(keys);
+    session.settles();
+    session.press("yc");
+    session.sees("Copied");
+    session.settles();
+    let screen = lines_of(session.screen.screen());
+    let copied: String = screen
+        .lines()
+        .filter_map(|line| line.split_once("│ ")?.1.rsplit_once('│'))
+        .map(|(line, _)| line.trim_end().to_owned() + " ")
+        .collect();
+    assert!(copied.contains(shown), "{shown}: {screen}");
+    session.press("\x1b");
+    session.until("the popup gone", |screen| !screen.contents().contains("Copied"));
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
 }
 
 /// The screens of `docs/workbench.md`: each fence after a line `<!-- screen: ARGUMENTS | KEYS -->`. A key `…TEXT`
@@ -755,12 +763,23 @@ fn the_screens_in_the_document_match() {
     let mut drawn = pieces.next().unwrap().to_owned();
     let pieces: Vec<&str> = pieces.collect();
     assert_eq!(pieces.len(), 6, "the screens were not found");
-    for piece in pieces {
-        let (asked, rest) = piece.split_once(" -->\n```text\n").unwrap();
-        let (shown, rest) = rest.split_once("```\n").unwrap();
-        let screen = screen_of(root, asked, shown);
-        drawn += &format!("<!-- screen: {asked} -->\n```text\n{screen}```\n{rest}");
-    }
+    let pieces: Vec<[&str; 3]> = pieces
+        .iter()
+        .map(|piece| {
+            let (asked, rest) = piece.split_once(" -->\n```text\n").unwrap();
+            let (shown, rest) = rest.split_once("```\n").unwrap();
+            [asked, shown, rest]
+        })
+        .collect();
+    // A screen is mostly waited for.
+    std::thread::scope(|scope| {
+        let screens: Vec<_> =
+            pieces.iter().map(|&[asked, shown, _]| scope.spawn(move || screen_of(root, asked, shown))).collect();
+        for (screen, [asked, _, rest]) in screens.into_iter().zip(&pieces) {
+            let screen = screen.join().unwrap();
+            drawn += &format!("<!-- screen: {asked} -->\n```text\n{screen}```\n{rest}");
+        }
+    });
     if crate::blesses() {
         fs::write(path, drawn).unwrap();
     } else {
