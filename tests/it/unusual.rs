@@ -202,6 +202,17 @@ fn content_may_come_after_calls_that_a_bracket_ends() {
 }
 
 #[test]
+fn a_word_in_the_quotes_of_another_language_is_no_call() {
+    let turn = "THOUGHT{{ m.content or '' }}\
+                {% for c in m.tool_calls or [] %}«{{ c.function.name }}»{{ c.function.arguments | tojson }}«/»{% endfor %}";
+    let turns = [
+        ("«lookup»{\"a\": \"x\"}«/»<fin>", r#"{"calls": [{"name": "lookup", "arguments": {"a": "x"}}]}"#),
+        ("Привет, «Мир»!<fin>", r#"{"content": "Привет, «Мир»!"}"#),
+    ];
+    reads(&Chat { turn, ..PLAIN }, "<user>Hello<fin><assistant>", &turns);
+}
+
+#[test]
 fn a_mark_behind_the_stop_of_the_last_turn_is_no_content() {
     let turn = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use>{{ c.function.name }}\n\
                 {{ c.function.arguments | tojson }}{% endfor %}";

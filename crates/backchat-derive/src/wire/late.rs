@@ -28,10 +28,14 @@ pub(crate) fn find(turns: Turns<'_, '_>, usage: &TemplateUsage, end: &str) -> Op
 fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: &str) -> Option<(String, String)> {
     let prober = turns.prober.with_reasoning(Some(input));
     let shown = Turns { prober: &prober, ..turns };
-    let found = shapes::thoughts().into_iter().filter_map(|answer| {
-        let trace = shown.trace(History::User, &answer, setting)?;
-        around_reasoning(&trace, end).map(|(before, after)| (before.to_owned(), after.to_owned()))
-    });
+    let traces: Vec<Trace> =
+        shapes::thoughts().iter().filter_map(|answer| shown.trace(History::User, answer, setting)).collect();
+    let is_late = |trace: &Trace| trace.slots.first().is_some_and(|slot| slot.kind != SlotKind::Reasoning);
+    if !traces.iter().any(is_late) {
+        return None;
+    }
+    let found = traces.iter().filter_map(|trace| around_reasoning(trace, end));
+    let found = found.map(|(before, after)| (before.to_owned(), after.to_owned()));
     let marks = turns.segmentation;
     let (open, close) = found.reduce(|(open, close), (before, after)| {
         (marks.shared_end(&open, &before).to_owned(), marks.shared_start(&close, &after).to_owned())
@@ -39,11 +43,12 @@ fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: 
     (open.trim().chars().count() > 1).then_some((open, close))
 }
 
-/// The text on both sides of reasoning, up to the other values or the end of the turn; `None` if it comes first.
+/// The text on both sides of reasoning, up to the other values or the ends of the turn. Alone it is first: then the text
+/// before it has its opening mark without what closes another part.
 fn around_reasoning<'t>(trace: &'t Trace, end: &str) -> Option<(&'t str, &'t str)> {
     let at = trace.slots.iter().position(|slot| slot.kind == SlotKind::Reasoning)?;
     let own = trace.slots.get(at)?.range.clone();
-    let before = trace.slots.get(at.checked_sub(1)?)?.range.end;
+    let before = at.checked_sub(1).and_then(|at| trace.slots.get(at)).map_or(0, |slot| slot.range.end);
     let after = match trace.slots.get(at + 1) {
         Some(next) => trace.get(own.end..next.range.start),
         None => {
@@ -70,6 +75,11 @@ mod tests {
         for (answer, found) in [
             (format!("{{{{ m.content }}}}{calls}{why}"), Some(("<why>", "</why>"))),
             (format!("{{{{ m.content }}}}{why}{calls}"), Some(("<why>", "</why>"))),
+            // What closes the answer does not open reasoning.
+            (
+                format!("{{% if m.content %}}<say>{{{{ m.content }}}}</say>{{% endif %}}{why}{calls}"),
+                Some(("<why>", "</why>")),
+            ),
             // Reasoning that comes first is found elsewhere.
             (format!("{why}{{{{ m.content }}}}"), None),
             // A note is not reasoning.

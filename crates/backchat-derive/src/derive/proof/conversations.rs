@@ -126,7 +126,10 @@ const TEXTS: [(&str, &str); 9] = [
     ("signs", "If a < b and c > d: {x}, {\"k\": [1, 2]} and <b>bold</b> hold = 1 | see f(g), h(i, j=2); done?!"),
     ("JSON", "{\"distance\": 43, \"unit\": [\"km\"]}"),
     ("an object with a name", "{\"name\": \"Brzeg\", \"size\": 3}"),
-    ("other scripts", "Voilà: 根特很近 – naïve, Привет. Ça va! 🚆"),
+    (
+        "other scripts",
+        "Voilà: «Привет», “oui”, „ja“ – 「根特」『很近』【注】《书》, naïve.\n• Ghent → Brzeg ⇒ 43 km… Ça va! 🚆",
+    ),
     (
         "signs before words",
         "Some $2 or 5% (#1, ~3 km) for @me; <br/> and &amp; stand in /etc/hosts, -v and C:\\x *too*.",

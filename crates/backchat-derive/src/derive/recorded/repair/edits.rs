@@ -248,14 +248,24 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     found
 }
 
-/// Leaves out a mark of an answer that has no text.
+/// Leaves out what is written in place of an answer's text: a mark, or words between signs if nothing else is written.
 fn no_content(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
     let first_call = seen.alignment.calls.first().map(|call| call.span.start);
     let text = slice(seen.text, seen.thought_end..first_call.unwrap_or(seen.stop).max(seen.thought_end)).trim();
     let is_mark = Segmentation::Words.first(text) == Some(text) && Segmentation::Words.is_distinctive(text);
-    let left_out = || swallow(&known.template, &[format!("{}{}\\s*", seen.start_of_content(), escape(text))]);
-    let what = || format!("content is empty behind `{text}`");
-    is_mark.then(|| Edit::new(known, left_out(), what(), [text.to_owned()]))
+    let is_sign = |end: &Option<char>| end.is_some_and(|end| !end.is_alphanumeric());
+    let behind = match first_call {
+        _ if is_mark => String::new(),
+        // Other words are an answer.
+        None if text.len() > 1 && [text.chars().next(), text.chars().next_back()].iter().all(is_sign) => {
+            let stop = delimiter(field(&known.template, "content")?, "close")?;
+            format!("(?=\\s*(?:{stop}|\\Z))")
+        }
+        _ => return None,
+    };
+    let pattern = format!("{}{}{behind}\\s*", seen.start_of_content(), escape(text));
+    let what = format!("content is empty behind `{text}`");
+    Some(Edit::new(known, swallow(&known.template, &[pattern]), what, [text.to_owned()]))
 }
 
 const UNOPENED: &str = "content is also written without its opening marker";
@@ -429,6 +439,14 @@ mod tests {
             assert_eq!(read(&edit.template, text).get("content"), None, "{text}");
         }
         assert_eq!(read(&edit.template, "<say>Yes.<end>").get("content"), Some(&"Yes.".into()));
+        let [edit] = made(content, "<weigh>Hm.</weigh>(no text)<end>", thought, 18).try_into().unwrap();
+        for (text, said) in [
+            ("<weigh>Hm.</weigh>(no text)<end>", None),
+            ("<weigh>Hm.</weigh>(no text) is what it says.<end>", Some("(no text) is what it says.")),
+            ("<weigh>Hm.</weigh>It says (no text)<end>", Some("It says (no text)")),
+        ] {
+            assert_eq!(read(&edit.template, text).get("content"), said.map(Value::from).as_ref(), "{text}");
+        }
         let words = made(content, "<weigh>Hm.</weigh>Well.<end>", thought, 18);
         assert!(words.is_empty(), "words are an answer: {words:?}");
     }
