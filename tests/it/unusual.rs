@@ -213,6 +213,19 @@ fn a_word_in_the_quotes_of_another_language_is_no_call() {
 }
 
 #[test]
+fn a_line_in_parentheses_is_no_call() {
+    let turn = "THOUGHT{{ m.content or '' }}{% for c in m.tool_calls or [] %}{{ '\\n(' + c.function.name }}\
+                {% for k, v in c.function.arguments.items() %} :{{ k }} {{ v | tojson }}{% endfor %}){% endfor %}";
+    let aside = "Yes.\n(Or no.)";
+    let turns = [
+        ("\n(look :a \"x\" :b 2)<fin>", r#"{"calls": [{"name": "look", "arguments": {"a": "x", "b": 2}}]}"#),
+        ("\n(look)<fin>", r#"{"calls": [{"name": "look", "arguments": {}}]}"#),
+        (&format!("{aside}<fin>"), &Value::Object(Object::from([("content".to_owned(), aside.into())])).to_string()),
+    ];
+    reads(&Chat { turn, ..PLAIN }, "<user>Hello<fin><assistant>", &turns);
+}
+
+#[test]
 fn a_mark_behind_the_stop_of_the_last_turn_is_no_content() {
     let turn = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use>{{ c.function.name }}\n\
                 {{ c.function.arguments | tojson }}{% endfor %}";

@@ -10,15 +10,29 @@ use backchat_core::push_new;
 use backchat_core::text::{self, slice};
 
 impl Plan<'_> {
-    /// Looks ahead for the first key or for the end of a call without keys. A key with a mark needs no look-ahead.
+    /// Looks ahead for the first key or for the end of a call without keys. A key with a mark of its own needs no look-ahead.
     pub(super) fn first_of_pairs(&self, pairs: &Pairs) -> String {
         let close = self.calls.body.tail.iter().find_map(CallPart::text);
         let close = close.unwrap_or(&self.cut.close).trim();
-        let gaps = pairs.forms.iter().map(|form| &form.gap).chain([&pairs.gap]).map(|gap| escape(gap.trim()));
-        match pairs.cut.open.trim().is_empty() && !pairs.gap.trim().is_empty() && !close.is_empty() {
-            true => format!("(?=\\s*(?:[\\w.-]+\\s*{}|{}))", any_of(gaps), escape(close)),
-            false => String::new(),
+        if close.is_empty() || self.is_mark(&pairs.cut.open) {
+            return String::new();
         }
+        let key = match pairs.cut.open.trim() {
+            "" if pairs.gap.trim().is_empty() => return String::new(),
+            "" => {
+                let gaps = pairs.forms.iter().map(|form| &form.gap).chain([&pairs.gap]);
+                format!("[\\w.-]+\\s*{}", any_of(gaps.map(|gap| escape(gap.trim()))))
+            }
+            _ if self.is_mark(&self.whole_opening()) => return String::new(),
+            open => escape(open),
+        };
+        format!("(?=\\s*(?:{key}|{}))", escape(close))
+    }
+
+    /// The text of the opening of a call on both sides of its name.
+    fn whole_opening(&self) -> String {
+        let head = self.calls.body.head.iter().filter_map(CallPart::text);
+        std::iter::once(self.cut.open.as_str()).chain(head).collect()
     }
 
     /// The opening of a call: its own mark, and the text that may come before the first call and between two.

@@ -248,16 +248,15 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     found
 }
 
-/// Leaves out what is written in place of an answer's text: a mark, or words between signs if nothing else is written.
+/// Leaves out what is written in place of an answer's text: a mark, or words behind a sign if nothing else is written.
 fn no_content(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
     let first_call = seen.alignment.calls.first().map(|call| call.span.start);
     let text = slice(seen.text, seen.thought_end..first_call.unwrap_or(seen.stop).max(seen.thought_end)).trim();
     let is_mark = Segmentation::Words.first(text) == Some(text) && Segmentation::Words.is_distinctive(text);
-    let is_sign = |end: &Option<char>| end.is_some_and(|end| !end.is_alphanumeric());
     let behind = match first_call {
         _ if is_mark => String::new(),
         // Other words are an answer.
-        None if text.len() > 1 && [text.chars().next(), text.chars().next_back()].iter().all(is_sign) => {
+        None if text.len() > 1 && !text.starts_with(char::is_alphanumeric) => {
             let stop = delimiter(field(&known.template, "content")?, "close")?;
             format!("(?=\\s*(?:{stop}|\\Z))")
         }
