@@ -225,6 +225,21 @@ fn a_line_in_parentheses_is_no_call() {
     reads(&Chat { turn, ..PLAIN }, "<user>Hello<fin><assistant>", &turns);
 }
 
+/// A value may hold the sign that closes its call, also where unmarked text follows a call.
+#[test]
+fn a_string_may_hold_what_closes_its_call() {
+    let attributes = "THOUGHT{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use fn=\"{{ c.function.name }}\"\
+                      {% for k, v in c.function.arguments.items() %} {{ k }}={{ v | tojson }}{% endfor %}/>{% endfor %}";
+    let called = r#"{"calls": [{"name": "f", "arguments": {"a": "<br/>", "b": 2}}]}"#;
+    reads(&Chat { turn: attributes, ..PLAIN }, "<assistant>", &[("<use fn=\"f\" a=\"<br/>\" b=2/><fin>", called)]);
+    let before_text = "THOUGHT{% for c in m.tool_calls or [] %}<use>\
+                       {\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}\
+                       {% endfor %}{{ m.content or '' }}";
+    let called = r#"{"calls": [{"name": "f", "arguments": {"a": "Dear {{you}} there"}}], "content": "Yes."}"#;
+    let text = "<use>{\"name\": \"f\", \"arguments\": {\"a\": \"Dear {{you}} there\"}}Yes.<fin>";
+    reads(&Chat { turn: before_text, ..PLAIN }, "<assistant>", &[(text, called)]);
+}
+
 #[test]
 fn a_mark_behind_the_stop_of_the_last_turn_is_no_content() {
     let turn = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use>{{ c.function.name }}\n\

@@ -104,10 +104,11 @@ impl Plan<'_> {
         self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty()
     }
 
-    /// Looks ahead that the text does not continue JSON. A quote may also begin an answer, so only a strict guard excludes it.
+    /// Looks ahead that the text does not continue JSON. A quote may also begin an answer, and a string may hold brackets as
+    /// the end of JSON has them, so only a strict guard excludes both.
     fn no_json_follows(&self) -> &'static str {
         match self.choices.guard {
-            Guard::Always => "(?!\\s*[\\]},\"])",
+            Guard::Always => "(?!\\s*[\\]},\"]|(?:[^\"\\\\\\n]|\\\\.)*\"\\s*[\\]},])",
             Guard::Weak | Guard::Behind => "(?!\\s*[\\]},])",
         }
     }

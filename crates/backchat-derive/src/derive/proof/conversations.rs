@@ -163,7 +163,11 @@ const ARGUMENTS: [(&str, &str, &str); 19] = [
     ("words as text", "lookup_city", r#"{"query": "null", "country": "true", "zip": "None"}"#),
     ("an empty string", "store_entry", r#"{"title": "", "zip": "1", "note": "{\"a\": [1, \"x\"]}"}"#),
     ("lines", "run_code", r#"{"code": "def f(x):\n    if x:\n        return 1\n\nprint(f(2))", "days": 3}"#),
-    ("signs", "run_code", r#"{"code": "if a < b and c > d: x = <T>y; z = {k: [1]}"}"#),
+    (
+        "signs",
+        "run_code",
+        r#"{"code": "if a < b and c > d: x = <T>y; <br/>; z = {k: [1]}; a << 2 >> 1, m[[0]] || {{k}} -> ~~u~~"}"#,
+    ),
     ("quotes", "run-sql.v2", r#"{"query": "SELECT \"a\", 'it''s' FROM t WHERE x = '{y}'\n  AND z[1] < 3; -- (done)"}"#),
     ("other scripts", "get_route", r#"{"city": "São Paulo 根特 🚆"}"#),
 ];
