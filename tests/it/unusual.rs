@@ -232,6 +232,10 @@ fn a_string_may_hold_what_closes_its_call() {
                       {% for k, v in c.function.arguments.items() %} {{ k }}={{ v | tojson }}{% endfor %}/>{% endfor %}";
     let called = r#"{"calls": [{"name": "f", "arguments": {"a": "<br/>", "b": 2}}]}"#;
     reads(&Chat { turn: attributes, ..PLAIN }, "<assistant>", &[("<use fn=\"f\" a=\"<br/>\" b=2/><fin>", called)]);
+    let named_last = "THOUGHT{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use>\
+                      {{ c.function.arguments | tojson }} -> {{ c.function.name }}</use>{% endfor %}";
+    let called = r#"{"calls": [{"name": "f", "arguments": {"a": "x -> y"}}]}"#;
+    reads(&Chat { turn: named_last, ..PLAIN }, "<assistant>", &[("<use>{\"a\": \"x -> y\"} -> f</use><fin>", called)]);
     let before_text = "THOUGHT{% for c in m.tool_calls or [] %}<use>\
                        {\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}\
                        {% endfor %}{{ m.content or '' }}";

@@ -104,12 +104,13 @@ impl Plan<'_> {
         self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty()
     }
 
-    /// Looks ahead that the text does not continue JSON. A quote may also begin an answer, and a string may hold brackets as
-    /// the end of JSON has them, so only a strict guard excludes both.
+    /// Looks ahead that the text does not continue JSON. A string may hold brackets as the end of JSON has them: then its own
+    /// end follows. A quote may also begin an answer, so only the strictest guard excludes it.
     fn no_json_follows(&self) -> &'static str {
         match self.choices.guard {
+            Guard::Weak => "(?!\\s*[\\]},])",
+            Guard::Behind => "(?!\\s*[\\]},]|(?:[^\"\\\\\\n]|\\\\.)*\"\\s*[\\]},])",
             Guard::Always => "(?!\\s*[\\]},\"]|(?:[^\"\\\\\\n]|\\\\.)*\"\\s*[\\]},])",
-            Guard::Weak | Guard::Behind => "(?!\\s*[\\]},])",
         }
     }
 
@@ -194,7 +195,12 @@ impl Plan<'_> {
             .any(|piece| *piece == CallPart::Name && !groups.has_name || *piece == CallPart::Id && !groups.has_id);
         let late = match is_late {
             false => String::new(),
-            true => format!("(?=.*?{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
+            // A string may hold what is written between the arguments and the name.
+            true => format!(
+                "(?=.*?{}{})",
+                if body.arguments == Arguments::Json { "\\}" } else { "" },
+                self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)
+            ),
         };
         let guard = self.guard(&self.cut.section, ANY_ARGUMENTS);
         let channel = Channels::find(self.wire).map_or_else(String::new, |channels| channels.before_name());

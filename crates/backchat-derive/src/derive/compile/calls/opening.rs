@@ -26,7 +26,10 @@ impl Plan<'_> {
             _ if self.is_mark(&self.whole_opening()) => return String::new(),
             open => escape(open),
         };
-        format!("(?=\\s*(?:{key}|{}))", escape(close))
+        match escape(close) {
+            close if close.starts_with(&key) => format!("(?=\\s*{key})"),
+            close => format!("(?=\\s*(?:{key}|{close}))"),
+        }
     }
 
     /// The text of the opening of a call on both sides of its name.
