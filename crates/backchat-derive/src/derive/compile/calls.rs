@@ -106,11 +106,12 @@ impl Plan<'_> {
 
     /// Looks ahead that the text does not continue JSON. A string may hold brackets as the end of JSON has them: then its own
     /// end follows. A quote may also begin an answer, so only the strictest guard excludes it.
-    fn no_json_follows(&self) -> &'static str {
+    fn no_json_follows(&self) -> String {
+        let string_end = "(?:[^\"\\\\\\n]|\\\\.)*\"\\s*[\\]},]";
         match self.choices.guard {
-            Guard::Weak => "(?!\\s*[\\]},])",
-            Guard::Behind => "(?!\\s*[\\]},]|(?:[^\"\\\\\\n]|\\\\.)*\"\\s*[\\]},])",
-            Guard::Always => "(?!\\s*[\\]},\"]|(?:[^\"\\\\\\n]|\\\\.)*\"\\s*[\\]},])",
+            Guard::Weak => "(?!\\s*[\\]},])".to_owned(),
+            Guard::Behind => format!("(?!\\s*[\\]}},]|{string_end})"),
+            Guard::Always => format!("(?!\\s*[\\]}},\"]|{string_end})"),
         }
     }
 
@@ -193,14 +194,11 @@ impl Plan<'_> {
             .tail
             .iter()
             .any(|piece| *piece == CallPart::Name && !groups.has_name || *piece == CallPart::Id && !groups.has_id);
+        // A string may hold what is written between the arguments and the name.
+        let end = if body.arguments == Arguments::Json { "\\}" } else { "" };
         let late = match is_late {
             false => String::new(),
-            // A string may hold what is written between the arguments and the name.
-            true => format!(
-                "(?=.*?{}{})",
-                if body.arguments == Arguments::Json { "\\}" } else { "" },
-                self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)
-            ),
+            true => format!("(?=.*?{end}{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
         };
         let guard = self.guard(&self.cut.section, ANY_ARGUMENTS);
         let channel = Channels::find(self.wire).map_or_else(String::new, |channels| channels.before_name());

@@ -248,7 +248,8 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     found
 }
 
-/// Leaves out what is written in place of an answer's text: a mark, or words behind a sign if nothing else is written.
+/// Leaves out what is written in place of an answer's text: a mark, or words that begin with a sign if nothing else is
+/// written.
 fn no_content(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
     let first_call = seen.alignment.calls.first().map(|call| call.span.start);
     let text = slice(seen.text, seen.thought_end..first_call.unwrap_or(seen.stop).max(seen.thought_end)).trim();
