@@ -1,9 +1,9 @@
 //! How long a page takes to make: of a derivation, and of an output of one megabyte, prose or calls.
 #![allow(clippy::unwrap_used)]
 
-use backchat::derive::{Options, derive};
 use backchat::parser::Mode;
 use backchat::template::Template;
+use backchat_derive::derive::{Options, derive};
 use backchat_parser::parser::Chunks;
 use backchat_workbench::replay::Side;
 use backchat_workbench::replay::{Recording, Run};

@@ -77,7 +77,7 @@ impl Grammar {
         };
         let opened = py.detach(|| backchat::derive::Model::open(&model.source, known, &options));
         let opened = opened.map_err(|problems| not_loaded(py, &problems))?;
-        warn_of(py, &opened.doubts())?;
+        warn_of(py, opened.doubts())?;
         let special = match (special_tokens, &model.place) {
             (Some(given), _) => named_tokens(given)?,
             (None, Some(place)) => {

@@ -239,7 +239,7 @@ pub fn doctor<'py>(
     budget: f64,
 ) -> PyResult<Bound<'py, PyAny>> {
     examined(py, chat_template, Selection::new(variables, template_name).budget(budget)?, |template, options| {
-        answers::doctor(template, options, &backchat::doctor::examine(template, options))
+        answers::doctor(template, options, &backchat_probe::doctor::examine(template, options))
     })
 }
 
@@ -314,8 +314,7 @@ pub fn fix<'py>(
     let options = model.to_examine();
     let template = model.compiled(py)?;
     let repaired = py.detach(|| backchat::mending::repair(&model.source, &template, &problems, &options));
-    let report = Value::Object(answers::repair(&repaired));
-    Ok((repaired.text, to_python(py, &report)?))
+    Ok((repaired.text().to_owned(), to_python(py, &repaired.to_value())?))
 }
 
 /// The expected type of a response schema, for errors.
@@ -365,7 +364,7 @@ pub fn convert<'py>(
     if let Some(model) = model {
         let derive = model.options(None, None, None)?;
         let derivation = py.detach(|| backchat::derive::derive(&model.source, &derive));
-        let draft = derivation.response_template.as_ref();
+        let draft = derivation.response_template();
         let derived = draft.and_then(|draft| Template::from_value(draft).ok());
         options.derived = derived.map(|loaded| loaded.template);
         for key in ["start_anchor", "start_anchor_pattern"] {

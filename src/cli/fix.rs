@@ -200,7 +200,7 @@ impl Fix {
     /// Reports the proof: on standard output as JSON if the template goes elsewhere, else on standard error.
     fn report(&self, repair: Option<&Repair>, patched: Option<&Patched>, source: &Source) -> Result<(), Failure> {
         if self.format == Format::Json {
-            let mut report = repair.map_or_else(Object::new, answers::repair);
+            let mut report = repair.map_or_else(Object::new, Repair::to_object);
             report.extend(patched.map(|patched| ("conversations".to_owned(), patched.conversations.into())));
             let text = format!("{}\n", backchat_core::json::Value::Object(report));
             if self.output.is_some() || self.write {

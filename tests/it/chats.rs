@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::chats::{Part, Unrenderer, add_generation_blocks, mask};
-use backchat::doctor::{self, Options};
 use backchat::json::{self, Object, Value};
+use backchat_probe::doctor::{self, Options};
 
 use crate::support::{backchat, backchat_in, folder_of, path_text, root, text};
 

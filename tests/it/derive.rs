@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use backchat::derive::{Derivation, Options, Sample, Status, derive};
 use backchat::json::Object;
+use backchat_derive::derive::{Derivation, Options, Sample, Status, derive};
 
 fn read(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/derive/{name}.jinja"))).unwrap()

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use backchat::derive::{Derivation, Options, Sample, Status, derive};
 use backchat::json::{self, Object};
 use backchat::parser::Tools;
 use backchat::{Parser, Template, Value};
+use backchat_derive::derive::{Derivation, Options, Sample, Status, derive};
 
 const PROMPT: &str = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n";
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use backchat::derive::{Derivation, Options, Remedy, Status, derive};
 use backchat::json::Object;
 use backchat::{Template, Value};
+use backchat_derive::derive::{Derivation, Options, Remedy, Status, derive};
 use backchat_derive::targets::{Reader, Target};
 
 fn read(path: &str) -> String {

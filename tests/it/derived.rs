@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backchat::derive::{Options, Status, derive};
+use backchat_derive::derive::{Options, Status, derive};
 
 fn templates() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use backchat::diff::{Chat, ChatDiff, Coverage, Options, Verdict, What, chat_templates, response_templates};
 use backchat::{Template, Value};
+use backchat_diff::{Chat, ChatDiff, Coverage, Options, Verdict, What, chat_templates, response_templates};
 use proptest::prelude::*;
 
 use crate::support::Gguf;

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use backchat::chat::{ChatTemplate, RenderOptions};
-use backchat::derive;
 use backchat::grammar::{self, Choice, Effect, Fed, Grammar, Request, SpecialToken};
 use backchat::json::{self, Object, Value};
 use backchat::parser::{Tools, parse};
 use backchat::template::Template;
-use backchat::wire::Wire;
+use backchat_derive::derive;
+use backchat_derive::wire::Wire;
 
 use crate::support::{backchat, outcome};
 

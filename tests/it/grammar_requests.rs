@@ -2,11 +2,11 @@
 //! results.
 
 use backchat::chat::RenderOptions;
-use backchat::derive;
 use backchat::grammar::{self, Choice, Effect, Fed, Format, Grammar, Presence, Reasoning, Request};
 use backchat::json::{Object, Value};
 use backchat::parser::parse;
 use backchat::template::Template;
+use backchat_derive::derive;
 use backchat_grammar::Layout;
 
 use crate::grammar::{Model, call, models, tools, value, verdict};

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use backchat::derive::{Options, Sample, Status, Verdict, prove};
 use backchat::json::{self, Object, Value};
 use backchat::template::Template;
 use backchat_derive::derive::Part;
+use backchat_derive::derive::{Options, Sample, Status, Verdict, prove};
 
 use crate::support::{backchat, empty_folder, root, text};
 

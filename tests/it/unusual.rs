@@ -1,9 +1,9 @@
 //! Chat templates with one unusual feature each, at their smallest: the draft reads turns that no render of the
 //! derivation showed.
 
-use backchat::derive::{Options, Status, derive};
 use backchat::json::{self, Object, Value};
 use backchat::{Parser, Template};
+use backchat_derive::derive::{Options, Status, derive};
 
 const THOUGHT: &str = "{% if m.reasoning %}<mull>{{ m.reasoning }}</mull>{% endif %}";
 const CALLS: &str =

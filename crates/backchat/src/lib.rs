@@ -116,26 +116,10 @@ pub mod chats {
 }
 
 #[cfg(feature = "derive")]
-pub mod derive {
-    //! Response templates, derived from chat templates and proved.
-
-    pub use backchat_derive::derive::{
-        Departure, Derivation, Explained, Failure, Findings, Loss, Model, Options, Part, Proven, ReaderVerdict,
-        RefusedPart, Remedy, Sample, Scope, Status, Target, Tolerance, Unverified, Verdict, derive, prove,
-    };
-}
+pub mod derive;
 
 #[cfg(feature = "diff")]
-pub mod diff {
-    //! What changes for whom between two chat templates, two response templates, or two models.
-
-    pub use backchat_derive::derive::Held;
-    pub use backchat_diff::{
-        Case, Change, Chat, ChatDiff, Conversation, Coverage, Dim, Drafts, FactChange, LineHunk, Model, ModelDiff,
-        Options, Outcome, ParseChange, Parsed, Problem, ResponseDiff, Touched, Turn, Untaken, Verdict, What,
-        chat_templates, models, response_templates,
-    };
-}
+pub mod diff;
 
 pub mod diagnostic {
     //! Findings and errors: what is wrong, where, and what to do about it.
@@ -143,15 +127,8 @@ pub mod diagnostic {
     pub use backchat_core::diagnostic::{Diagnostic, Edit, Fix, Label, Place, Severity, Sources};
 }
 
-#[cfg(feature = "derive")]
-pub mod doctor {
-    //! What input a chat template accepts, drops and refuses.
-
-    pub use backchat_probe::doctor::{
-        Agents, Exhibit, Fact, Fate, Forgery, Options, Problem, Report, Shape, examine, explain, input_schema, summary,
-        traps,
-    };
-}
+#[cfg(any(feature = "chats", feature = "derive"))]
+pub mod doctor;
 
 #[cfg(feature = "grammar")]
 pub mod grammar {
@@ -170,11 +147,7 @@ pub mod json {
 }
 
 #[cfg(feature = "chats")]
-pub mod mending {
-    //! Proved repairs of a chat template.
-
-    pub use backchat_chats::mending::{Branches, Change, Cured, Left, Proof, Repair, repair};
-}
+pub mod mending;
 
 pub mod parser {
     //! The streaming parser: text or token ids in, events out.

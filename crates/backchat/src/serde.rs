@@ -19,3 +19,10 @@
 //! ```
 
 pub use backchat_core::serde::NumberOutOfRange;
+
+#[cfg(feature = "derive")]
+impl serde_core::Serialize for crate::derive::Derivation {
+    fn serialize<S: serde_core::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_value().serialize(serializer)
+    }
+}

@@ -1,8 +1,7 @@
 //! A response template derived from a chat template.
 
-use backchat::derive::{self, Status};
 use backchat::json::Value;
-use backchat_derive::derive::ReaderVerdict;
+use backchat_derive::derive::{self, ReaderVerdict, Status};
 
 use crate::request::{maybe, notes, options};
 

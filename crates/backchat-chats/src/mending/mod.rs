@@ -12,6 +12,7 @@ mod places;
 mod portability;
 mod prelude;
 mod prelude_reader;
+mod report;
 mod search;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,6 @@ pub use check::{case_file, case_files, check};
 pub use inputs::{samples, special_tokens, special_tokens_of, token_ids, token_ids_of};
 pub use lint::{LintOptions, chat_template, lint, lint_chat_template, response};
 pub use proof::{proof, prove};
-pub use repair::{agents_warning, proved, repair};
+pub use repair::{agents_warning, proved};
 pub use review::review;
 pub use source::{NOW, compile, template_name};

@@ -87,6 +87,13 @@ impl Agents {
         self.shapes.iter().filter(|shape| shape.fate.is_problem())
     }
 
+    /// The problems that the shapes show, each once.
+    pub fn ailments(&self) -> Vec<Problem> {
+        let mut problems: Vec<Problem> = self.problems().map(|shape| shape.problem).collect();
+        problems.dedup();
+        problems
+    }
+
     /// The shapes and facts that a name means, with or without `agents.` before it: `agents` is all of them, the id of a
     /// problem those of that problem.
     pub fn named(&self, name: &str) -> (Vec<&Shape>, Vec<(&'static str, bool)>) {
