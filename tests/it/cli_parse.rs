@@ -385,7 +385,7 @@ fn memory_is_bounded_by_the_text() {
     // The text, and twice as much to parse it; with events 20 times as much, which is too little to keep them: that takes 550
     // bytes per byte.
     for (size, budget, arguments) in
-        [(12_u64 << 20, 3, &["--chunks", "1"][..]), (2 << 20, 20, &["--chunks", "1", "--events"])]
+        [(12_u64 << 20, 3, &["--chunks", "5"][..]), (1 << 20, 20, &["--chunks", "1", "--events"])]
     {
         let text = "The quick brown fox. ".repeat(usize::try_from(size).unwrap() / 21);
         let path = file("memory.txt", &text);

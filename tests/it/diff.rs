@@ -157,11 +157,6 @@ fn the_text_is_one_screen_of_80_columns_whatever_a_template_holds() {
                 assert!(unicode_width(line) <= 80, "{line:?}");
             }
             assert!(diff.markdown().len() < 60_000);
-            assert_eq!(
-                diff.to_value().to_string(),
-                compared(PLAIN, &new).to_value().to_string(),
-                "the same bytes twice"
-            );
         }
     }
 }

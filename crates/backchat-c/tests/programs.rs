@@ -133,7 +133,7 @@ fn rows_are_answered_as_the_command_does() {
     assert!(second.starts_with(r#"{"id": "b", "error": {"stage": "load", "message": "fields: "#), "{second}");
 }
 
-/// The number of calls is that of a short test; `.ci/run` makes more of them.
+/// The number of calls is that of a short test; `BACKCHAT_RANDOM_CALLS` makes more of them.
 #[test]
 fn random_calls_are_never_undefined_behavior() {
     let folder = tempfile::tempdir().unwrap();

@@ -208,8 +208,11 @@ fn a_request_that_the_recording_does_not_answer_is_refused() -> Result<(), Box<d
 
 #[test]
 fn clients_get_both_calls_and_none_of_the_marks() -> Result<(), Box<dyn Error>> {
+    let mut generation = Generation::read(WEATHER)?;
+    // Nobody watches: the pieces come at once.
+    generation.pieces.iter_mut().for_each(|(wait, _)| *wait = Duration::ZERO);
     let mut out = Vec::new();
-    stream(&Generation::read(WEATHER)?, &mut out)?;
+    stream(&generation, &mut out)?;
     let out = String::from_utf8(out)?;
     let mut arguments = [String::new(), String::new()];
     for line in out.lines().filter_map(|line| line.strip_prefix("data: {")) {
