@@ -39,7 +39,7 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
 
 /// The result of a derivation. What it found, with the evidence, is in [`to_value`](Self::to_value).
 #[derive(Clone, Debug)]
-pub struct Derivation(pub(crate) room::Derivation);
+pub struct Derivation(room::Derivation);
 
 impl Derivation {
     /// How far it got.
