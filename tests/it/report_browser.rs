@@ -249,17 +249,14 @@ fn the_policy_allows_only_the_page_itself() {
     let hostile = "</script><script>document.title = 'run'</script><img src=x onerror=alert(1)>\0\u{202e}".repeat(3);
     let chat = root().join("chat_templates/qwen3.jinja");
     for page in [replayed(&folder, &hostile), page(&folder, &["derive", chat.to_str().unwrap()])] {
-        fs::write(&file, &page).unwrap();
+        // Another script is blocked, and the console says so, of it alone.
+        fs::write(&file, format!("{page}<script>document.title = 'run'</script>")).unwrap();
         let Some(output) = chromium(&file, &["--dump-dom"]) else { return };
-        assert_eq!(complaints(&output), Vec::<String>::new());
+        let complaints = complaints(&output);
+        assert!(matches!(&complaints[..], [one] if one.contains("Content Security Policy")), "{complaints:#?}");
         let dom = String::from_utf8(output.stdout).unwrap();
         assert!(dom.contains("<button"), "the page's own script runs");
         assert!(!dom.contains("<title>run</title>"));
-        // Another script is blocked, and the console says so.
-        fs::write(&file, format!("{page}<script>document.title = 'run'</script>")).unwrap();
-        let Some(output) = chromium(&file, &["--dump-dom"]) else { return };
-        assert!(complaints(&output).iter().any(|line| line.contains("Content Security Policy")));
-        assert!(!String::from_utf8(output.stdout).unwrap().contains("<title>run</title>"));
     }
 }
 
