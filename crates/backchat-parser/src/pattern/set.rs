@@ -141,12 +141,16 @@ pub(super) fn property(name: &str) -> Option<CharSet> {
         return None;
     }
     let plain: String = name.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).collect::<String>().to_lowercase();
+    // No text of Rust's has a surrogate, so the other crate has no set of them.
+    if matches!(plain.strip_prefix("gc=").unwrap_or(&plain), "cs" | "surrogate") {
+        return Some(CharSet::default());
+    }
     let posix = match plain.strip_prefix("posix").unwrap_or(&plain) {
         "alnum" => Some(r"[\p{Alphabetic}\p{Nd}]"),
         "blank" => Some(r"[\t\p{Zs}]"),
         "cntrl" => Some(r"\p{Cc}"),
-        "graph" => Some(r"[^\s\p{Cc}\p{Cs}\p{Cn}]"),
-        "print" => Some(r"[[^\s\p{Cc}\p{Cs}\p{Cn}]\p{Zs}]"),
+        "graph" => Some(r"[^\s\p{Cc}\p{Cn}]"),
+        "print" => Some(r"[[^\s\p{Cc}\p{Cn}]\p{Zs}]"),
         "word" => Some(r"\w"),
         "xdigit" => Some(r"[0-9A-Fa-f\u{FF10}-\u{FF19}\u{FF21}-\u{FF26}\u{FF41}-\u{FF46}]"),
         "l&" => Some(r"\p{LC}"),
@@ -229,5 +233,30 @@ mod tests {
         set.fold();
         let members: String = set.ranges().iter().flat_map(|&(low, high)| low..=high).collect();
         assert_eq!(members, "IJKijk\u{130}\u{212a}");
+    }
+
+    #[test]
+    fn names_of_posix_are_sets_of_properties() {
+        for (name, members, others) in [
+            ("alnum", "aé7٣", "_ -"),
+            ("posix_blank", "\t \u{3000}", "\n\u{2028}"),
+            ("graph", "a!\u{e000}", " \n\u{a0}\0\u{378}"),
+            ("Print", "a! \u{a0}\u{3000}", "\n\t\0\u{2028}"),
+            ("cntrl", "\0\u{85}", "a "),
+            ("xdigit", "09afAF０Ｆ", "gG／"),
+            ("word", "a_é\u{200d}", "-"),
+            ("l&", "aÀǅ", "ªא1"),
+            ("any", "\0\u{10ffff}", ""),
+            ("assigned", "a", "\u{378}"),
+            ("Surrogate", "", "a\u{d7ff}\u{e000}"),
+            ("gc: Cs", "", "a"),
+            ("is greek", "α", "a"),
+            ("Script: Greek", "α", "a"),
+        ] {
+            let set = property(name).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(members.chars().filter(|c| !set.contains(*c)).collect::<String>(), "", "{name}");
+            assert_eq!(others.chars().filter(|c| set.contains(*c)).collect::<String>(), "", "{name}");
+        }
+        assert!(["", "{", "a}b", r"\w", "posix", "Klingon"].iter().all(|name| property(name).is_none()));
     }
 }
