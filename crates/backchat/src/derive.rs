@@ -93,7 +93,7 @@ impl Proven {
         &self.0.diagnostics
     }
 
-    /// What `backchat prove --format json` prints.
+    /// What `backchat prove --format json` prints, without the repairs of the template.
     pub fn to_value(&self) -> Value {
         self.0.to_value()
     }
@@ -117,7 +117,7 @@ pub struct Model {
     pub template: Template,
     /// How the chat template writes turns.
     pub wire: Wire,
-    /// The derivation that found the wire. It leaves out the recovery policies.
+    /// The derivation that found the wire. Recovery policies are not part of it.
     pub derivation: Derivation,
     doubts: Vec<String>,
 }

@@ -47,7 +47,7 @@ pub fn models(old: &Model, new: &Model, options: &Options) -> Result<Diff, Probl
 pub struct Diff(ModelDiff);
 
 impl Diff {
-    /// Whether anything differs.
+    /// Whether they differ, are the same, or it could not be decided.
     pub fn verdict(&self) -> Verdict {
         self.0.verdict()
     }

@@ -48,7 +48,7 @@ impl Report {
         self.0.agents.ailments()
     }
 
-    /// What a template accepts and then treats other than its author probably meant.
+    /// What a template accepts and then treats differently from what its author probably meant.
     pub fn traps(&self) -> Vec<Diagnostic> {
         room::traps(&self.0)
     }

@@ -48,17 +48,6 @@ impl Findings {
         self.found.as_deref()
     }
 
-    /// The marks a model stops at.
-    pub fn stops(&self) -> &[String] {
-        self.found().map_or(&[], |found| &found.wire.stops)
-    }
-
-    /// The opening and the closing of reasoning.
-    pub fn reasoning(&self) -> Option<(&str, &str)> {
-        let reasoning = self.found()?.wire.reasoning.as_ref()?;
-        Some((reasoning.open.trim(), reasoning.close.trim()))
-    }
-
     /// The machine-readable findings. Also examines which input the template takes, drops and refuses.
     pub fn to_value(&self) -> Value {
         self.found().map_or_else(|| Value::Object(Object::new()), |found| named(found.to_value()))
@@ -269,9 +258,10 @@ mod tests {
     #[test]
     fn the_findings_name_the_marks_of_every_part() {
         let findings = derive(CHAT, &Options::default()).findings;
-        assert_eq!(findings.reasoning(), Some(("<weigh>", "</weigh>")));
-        assert_eq!(findings.stops(), ["<end>"]);
         let found = findings.to_value();
+        let reasoning = ["open", "close"].map(|key| found["reasoning"][key].as_str().map(str::trim));
+        assert_eq!(reasoning, [Some("<weigh>"), Some("</weigh>")]);
+        assert_eq!(found["turn"]["stops"], value("[\"<end>\"]"));
         let tools = found.get("tools").unwrap();
         for (key, json) in [
             ("layout", "\"one JSON object per call\""),
@@ -293,7 +283,7 @@ mod tests {
     #[test]
     fn a_failed_derivation_has_no_findings() {
         let none = Findings::default();
-        assert_eq!((none.to_value(), none.stops(), none.reasoning()), (value("{}"), &[][..], None));
+        assert_eq!(none.to_value(), value("{}"));
         assert!(evidence(&none).is_empty());
     }
 

@@ -8,17 +8,6 @@ use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_parser::template::Template;
 
 /// A model as those use it who write grammars, serve and check: found once, shared by any number of requests.
-///
-/// ```
-/// # mod backchat { pub use {backchat_derive::*, backchat_parser::*}; }
-/// use backchat::derive::{Model, Options};
-///
-/// let chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}\
-///                      {% if add_generation_prompt %}[assistant]{% endif %}";
-/// let model = Model::open(chat_template, None, &Options::default()).unwrap();
-/// assert!(model.doubts().is_empty());
-/// assert!(model.template.field("content").is_some());
-/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Model {

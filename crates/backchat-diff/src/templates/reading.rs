@@ -26,12 +26,6 @@ impl Drafts {
         old == new
     }
 
-    /// Whether the old one reads the turns of the new chat template, and the other way round, if that was proved.
-    pub fn reads_other(&self) -> [Option<bool>; 2] {
-        let [[_, old_on_new], [new_on_old, _]] = &self.reads;
-        [old_on_new, new_on_old].map(|held| held.as_ref().map(is_proved))
-    }
-
     /// Whether one reads the renders of its own chat template and not those of the other.
     pub fn loses(&self) -> bool {
         let [[old_on_old, old_on_new], [new_on_old, new_on_new]] = &self.reads;

@@ -141,7 +141,7 @@ pub(super) fn property(name: &str) -> Option<CharSet> {
         return None;
     }
     let plain: String = name.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).collect::<String>().to_lowercase();
-    // No text of Rust's has a surrogate, so the other crate has no set of them.
+    // A `char` is never a surrogate, so `regex-syntax` has no set of them; the reference knows the empty one.
     if matches!(plain.strip_prefix("gc=").unwrap_or(&plain), "cs" | "surrogate") {
         return Some(CharSet::default());
     }
