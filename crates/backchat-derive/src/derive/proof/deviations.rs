@@ -24,7 +24,7 @@ pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
         for deviant in output.deviants().into_iter().take_while(|_| ended().is_none()) {
             tolerance.tried += 1;
             let mut expected = case.expected.clone();
-            expected.calls.truncate(expected.calls.len() - deviant.loses);
+            expected.calls.truncate(expected.calls.len().saturating_sub(deviant.loses));
             // What a case loses to the wire format, its deviations lose, too.
             let is_right = |message: &Object| {
                 judge.is_same(case, &expected, message) || *message == without_last_calls(&whole, deviant.loses)
@@ -247,6 +247,22 @@ mod tests {
         let loses: Vec<String> =
             output.deviants().into_iter().filter(|deviant| deviant.loses > 0).map(|deviant| deviant.what).collect();
         assert_eq!(loses, ["the last call truncated"]);
+    }
+
+    #[test]
+    fn no_call_is_lost_from_a_list_without_calls() {
+        let (before, rest) = CHAT.split_once("{% for c").unwrap();
+        let (each, after) = rest.split_once("{% endfor %}<end>").unwrap();
+        let each = each.replace("<call>", "").replace("</call>", "{{ ', ' if not loop.last }}");
+        let source = format!("{before}<calls>[{{% for c{each}{{% endfor %}}]</calls><end>{after}");
+        with_proof(&source, |proof| {
+            let listed = ANSWER.replace("<call>", "<calls>").replace("</call>", "</calls>");
+            let listed = template(&listed.replace("\"repeats\": true", "\"transform_each\": true"));
+            let judge = Judge::new(&listed, proof.tools.clone(), &proof.plain, &proof.offering);
+            let spoken: Vec<&Case> = proof.cases.iter().filter(|case| case.expected.calls.is_empty()).collect();
+            let tolerance = find(&judge, &spoken);
+            assert!(tolerance.tried > 0);
+        });
     }
 
     #[test]
