@@ -25,9 +25,9 @@ const MOST_EXAMPLES: usize = 8;
 
 /// The excuses that one draft has.
 pub(super) struct Excuses {
-    patterns: Vec<Pattern>,
+    patterns: Vec<Own>,
     /// Those of them that open a field.
-    openings: Vec<Pattern>,
+    openings: Vec<Own>,
     /// The marks in texts that the patterns match, such as the closing tag of an argument, and the start anchors.
     marks: Vec<String>,
     /// Ordinary text that the verdict says is taken for a delimiter.
@@ -36,6 +36,29 @@ pub(super) struct Excuses {
     goals: Vec<Goal>,
     /// Settings whose turns the verdict says are misread.
     pub settings: Vec<Setting>,
+}
+
+/// A pattern of the draft.
+struct Own {
+    pattern: Pattern,
+    /// Whether it is distinctive whatever it captures, even a line break in place of a name.
+    is_mark: bool,
+}
+
+impl Own {
+    fn new(pattern: Pattern) -> Self {
+        let mut usual = pattern.examples();
+        usual.retain(|example| !example.contains('\n'));
+        let is_mark = |example: &String| Segmentation::Words.is_distinctive(example);
+        Self { is_mark: !usual.is_empty() && usual.iter().take(MOST_EXAMPLES).all(is_mark), pattern }
+    }
+
+    /// Whether a distinctive match begins within these bytes of a text.
+    fn matches_in(&self, text: &str, within: Range<usize>) -> bool {
+        let mut found = self.pattern.matches(text).filter_map(Result::ok);
+        let is_distinctive = |text: &str| self.is_mark || Segmentation::Words.is_distinctive(text);
+        found.any(|found| within.contains(&found.span().0) && is_distinctive(found.text()))
+    }
 }
 
 impl Excuses {
@@ -60,7 +83,8 @@ impl Excuses {
         let patterns = patterns(template);
         let marks = marks(template, &patterns);
         let openings = template.fields().iter().flat_map(|field| &field.open);
-        let openings = openings.map(|delimiter| delimiter.pattern().clone()).collect();
+        let openings = openings.map(|delimiter| Own::new(delimiter.pattern().clone())).collect();
+        let patterns = patterns.into_iter().map(Own::new).collect();
         Self { patterns, openings, marks, named, goals: goals.collect(), settings }
     }
 
@@ -72,8 +96,8 @@ impl Excuses {
             let inside = case.text.find(text.trim()).filter(|_| !text.trim().is_empty());
             let inside = inside.map_or(0..0, |at| at..at + text.trim().len());
             own.any(|own| text.contains(own) || case.text.match_indices(own).any(|(at, _)| inside.contains(&at)))
-                || self.patterns.iter().any(|pattern| matches_in(pattern, text, 0..text.len()))
-                || self.openings.iter().any(|opening| matches_in(opening, &case.text, inside.clone()))
+                || self.patterns.iter().any(|pattern| pattern.matches_in(text, 0..text.len()))
+                || self.openings.iter().any(|opening| opening.matches_in(&case.text, inside.clone()))
         })
     }
 
@@ -88,12 +112,6 @@ impl Excuses {
         coverage.add(ran, &case.said);
         self.goals.iter().any(|goal| coverage.has(goal))
     }
-}
-
-/// Whether a distinctive match of a pattern begins within these bytes of a text.
-fn matches_in(pattern: &Pattern, text: &str, within: Range<usize>) -> bool {
-    let mut found = pattern.matches(text).filter_map(Result::ok);
-    found.any(|found| within.contains(&found.span().0) && Segmentation::Words.is_distinctive(found.text()))
 }
 
 /// The start anchors of a template, and the distinctive marks that its patterns match.
@@ -148,5 +166,21 @@ fn strings(value: &Value, found: &mut Vec<String>) {
         Value::List(items) => items.iter().for_each(|item| strings(item, found)),
         Value::Object(entries) => entries.values().for_each(|value| strings(value, found)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_match_of_a_mark_is_an_excuse_whatever_name_it_has() {
+        let excuses =
+            |pattern: &str, text: &str| Own::new(Pattern::new(pattern).unwrap()).matches_in(text, 0..text.len());
+        let named = "<call name=\"[^\"]+\">";
+        assert!(excuses(named, "See <call name=\"f\">"));
+        assert!(excuses(named, "See <call name=\"\n\">"));
+        // Prose has the opening of a list.
+        assert!(!excuses("\\((?P<name>[^ ]+) ", "It is (in short) so"));
     }
 }
