@@ -37,9 +37,16 @@ fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: 
     let found = traces.iter().filter_map(|trace| around_reasoning(trace, end));
     let found = found.map(|(before, after)| (before.to_owned(), after.to_owned()));
     let marks = turns.segmentation;
-    let (open, close) = found.reduce(|(open, close), (before, after)| {
+    let (mut open, close) = found.reduce(|(open, close), (before, after)| {
         (marks.shared_end(&open, &before).to_owned(), marks.shared_start(&close, &after).to_owned())
     })?;
+    // What closes an answer, even an empty one, also follows one without reasoning.
+    if let Some(plain) = shown.trace(History::User, &shapes::content(), setting) {
+        let closing = marks.shared_start(&open, plain.tail());
+        if !closing.trim().is_empty() {
+            open.drain(..closing.len());
+        }
+    }
     (open.trim().chars().count() > 1).then_some((open, close))
 }
 
@@ -80,6 +87,7 @@ mod tests {
                 format!("{{% if m.content %}}<say>{{{{ m.content }}}}</say>{{% endif %}}{why}{calls}"),
                 Some(("<why>", "</why>")),
             ),
+            (format!("<say>{{{{ m.content or '' }}}}</say>{why}{calls}"), Some(("<why>", "</why>"))),
             // Reasoning that comes first is found elsewhere.
             (format!("{why}{{{{ m.content }}}}"), None),
             // A note is not reasoning.
