@@ -120,6 +120,7 @@ pub(super) fn cut(texts: [&str; 5]) -> Cut {
 pub(super) fn calls(texts: [&str; 5], body: Body) -> Calls {
     Calls {
         sections: Vec::new(),
+        section_closes: Vec::new(),
         cuts: vec![cut(texts)],
         body,
         several: true,

@@ -145,13 +145,17 @@ impl Finder<'_, '_> {
             // A template that shows one call may still write a list.
             None => located.object.is_some() && list_with(&one, 1),
         };
-        let (mut cuts, mut sections) = (Vec::new(), Vec::new());
+        let (mut cuts, mut sections, mut section_closes) = (Vec::new(), Vec::new(), Vec::new());
         match two.and_then(|two| self.around_two(two, pairs.as_ref())) {
             Some([before, mid, after]) => {
                 // A single call may lack the marks around several.
                 let own = self.before(&one, &located.range);
+                section_closes = self.other_closes(&post, &several, pairs.as_ref());
                 match before.strip_suffix(own) {
-                    Some(section) => pre.insert_str(0, section),
+                    Some(section) => {
+                        pre.insert_str(0, section);
+                        section_closes.retain(|close| !close.contains(post.trim()));
+                    }
                     None => sections = self.other_sections(own, &several, pairs.as_ref()),
                 }
                 let mut after = after.to_owned();
@@ -174,6 +178,7 @@ impl Finder<'_, '_> {
         Some(Calls {
             cuts,
             sections,
+            section_closes,
             body,
             several: two.is_some(),
             end,
@@ -201,6 +206,22 @@ impl Finder<'_, '_> {
             let are_marks = [own, before].iter().all(|text| self.turns.segmentation.is_distinctive(text));
             if are_marks && before != own.trim() {
                 push_new(&mut found, before.to_owned());
+            }
+        }
+        found
+    }
+
+    /// The marks after several calls, if they have others than one call.
+    fn other_closes(&self, own: &str, several: &[Trace], pairs: Option<&Pairs>) -> Vec<String> {
+        let segmentation = self.turns.segmentation;
+        let mut found: Vec<String> = Vec::new();
+        for (trace, count) in several.iter().zip(2..) {
+            let Some(last) = self.locate(trace, count - 1, pairs) else { continue };
+            let mut after = trace.rest(last.range.end).to_owned();
+            own_end(segmentation, &mut after, self.before(trace, &last.range), self.around.end);
+            let are_marks = [own, after.as_str()].iter().all(|text| segmentation.is_distinctive(text));
+            if are_marks && after.trim() != own.trim() {
+                push_new(&mut found, after.trim().to_owned());
             }
         }
         found

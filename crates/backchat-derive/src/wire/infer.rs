@@ -381,7 +381,18 @@ impl<'t> Inference<'_, 't> {
                 }
                 Place::Before
             }
-            (Some(_), _) => Place::After,
+            (Some(own), _) => {
+                let alone = self.turns(prober).trace(History::User, &Answer::calls(shapes::calls(1)), &calls.setting);
+                let tail = alone.as_ref().map_or("", Trace::tail);
+                let before =
+                    trace.range_of(0).map_or("", |call| trace.get(call.end.min(own.range.start)..own.range.start));
+                let open = slice(before, self.segmentation.shared_start(before, tail).len()..).trim();
+                let is_mark = self.segmentation.is_distinctive(open);
+                if is_mark && content.open.trim().is_empty() {
+                    content.beside_calls = Some((open.to_owned(), String::new()));
+                }
+                Place::After
+            }
             (None, _) => Place::Dropped,
         };
     }

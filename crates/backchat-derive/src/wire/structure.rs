@@ -177,6 +177,8 @@ pub struct Calls {
     pub cuts: Vec<Cut>,
     /// What several calls have in place of the section of one, if that is another mark.
     pub sections: Vec<String>,
+    /// What several calls have in place of the text that closes the section of one, if that is another mark.
+    pub section_closes: Vec<String>,
     pub body: Body,
     /// Whether a turn may make several calls.
     pub several: bool,

@@ -258,7 +258,8 @@ fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     }
     if !is_open {
         if let Some(calls) = &wire.calls {
-            wire.section_marks(&choices.cut(calls).section_close).into_iter().for_each(&mut add);
+            let closes = [&choices.cut(calls).section_close].into_iter().chain(&calls.section_closes);
+            closes.flat_map(|close| wire.section_marks(close)).for_each(&mut add);
         }
         if let Some(reasoning) = &wire.reasoning
             && (choices.drops_stray

@@ -238,6 +238,19 @@ fn gap(pairs: &Pairs) -> (String, String) {
     }
 }
 
+/// The text from the first key of a call to the value, as a pattern without white space around it.
+pub(super) fn first_gap(pairs: &Pairs) -> String {
+    match &pairs.values.typed {
+        None => escape(pairs.gap.trim()),
+        Some(typed) => format!(
+            "{}{}*{}",
+            escape(typed.prefix.trim_start()),
+            word_before(&typed.suffix),
+            escape(typed.suffix.trim())
+        ),
+    }
+}
+
 /// A text next to a value: a line break between them is optional, other white space belongs to the value.
 fn framed(text: &str) -> String {
     let inner = text.trim();

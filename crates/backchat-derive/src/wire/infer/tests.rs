@@ -202,6 +202,14 @@ fn content_may_have_other_marks_next_to_calls() {
 }
 
 #[test]
+fn content_after_calls_may_have_a_mark_there_alone() {
+    let said = "{% if m.tool_calls and m.content %}<say>{% endif %}{{ m.content }}";
+    let beside = |answer: &str| wire(answer).content.beside_calls.map(|(open, _)| open);
+    assert_eq!(beside(&format!("{CALLS}{said}")).as_deref(), Some("<say>"));
+    assert_eq!(beside(&format!("{CALLS}{{{{ m.content }}}}")), None);
+}
+
+#[test]
 fn content_may_have_a_label_of_its_own_next_to_calls() {
     let content = |label: &str| {
         wire(&format!(
@@ -289,6 +297,7 @@ fn a_mark_at_the_end_of_the_header_is_moved_into_the_turn() {
 fn a_mark_that_ends_headers_and_separates_calls_opens_each_part() {
     let calls = |cut: Cut| Calls {
         sections: Vec::new(),
+        section_closes: Vec::new(),
         cuts: vec![cut],
         body: Body { head: Vec::new(), arguments: Arguments::Json, tail: Vec::new(), object: None, left_out: None },
         several: true,

@@ -66,9 +66,9 @@ impl Plan<'_> {
         patterns.extend(self.content_follows().map(|open| format!("(?={open})")));
         let is_punctuation = |end: &str| end.trim().chars().all(|c| c.is_ascii_punctuation());
         patterns.extend(self.section_end().map(|end| match !is_punctuation(end) || self.text_follows() {
-            true => self.with_space(spaced(end.trim())),
+            true => self.with_space(self.section_ends(end)),
             // Any value may contain it.
-            false => format!("{}(?=\\s*(?:{}))", spaced(end.trim()), self.ends_of_turn()),
+            false => format!("{}(?=\\s*(?:{}))", self.section_ends(end), self.ends_of_turn()),
         }));
         patterns.extend(self.stops().map(|stop| self.with_space(close_pattern(self.wire, stop))));
         Some(any_of(patterns))
@@ -88,7 +88,7 @@ impl Plan<'_> {
 
     /// A distinctive close, or the end of the section or of the turn, which also close a call.
     fn or_end(&self, close: String, own: &str) -> String {
-        let ends = self.wire.section_marks(&self.cut.section_close);
+        let ends = self.marks_of_ends();
         let is_new = |end: &&str| self.is_mark(end) && !own.contains(end) && !end.contains(own.trim());
         let ends = ends.into_iter().filter(is_new).map(spaced);
         let stops = self.wire.sure_stops().filter(|stop| !own.contains(stop));
@@ -106,7 +106,7 @@ impl Plan<'_> {
         // The last call consumes an end of the section that content cannot leave out, unless it ends a list.
         let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
         let end = end.filter(|end| !self.wire.section_marks(end).into_iter().any(|mark| self.wire.is_distinct(mark)));
-        match end.map(|end| spaced(end.trim())) {
+        match end.map(|end| self.section_ends(end)) {
             Some(end) => {
                 followers.retain(|other| *other != end);
                 format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", self.ends_of_turn(), self.followed_by(&followers))
@@ -207,6 +207,17 @@ impl Plan<'_> {
         Some(self.cut.section_close.as_str()).filter(|text| !text.trim().is_empty())
     }
 
+    /// The end of the section, or what several calls have in its place, as a pattern.
+    pub(super) fn section_ends(&self, end: &str) -> String {
+        any_of([end.trim()].into_iter().chain(self.calls.section_closes.iter().map(String::as_str)).map(spaced))
+    }
+
+    /// The marks of the ends of sections.
+    pub(super) fn marks_of_ends(&self) -> Vec<&str> {
+        let ends = [&self.cut.section_close].into_iter().chain(&self.calls.section_closes);
+        ends.flat_map(|end| self.wire.section_marks(end)).collect()
+    }
+
     fn calls_follow(&self) -> Option<String> {
         let next = self.calls.several.then(|| self.next()).filter(|next| !next.trim().is_empty())?;
         Some(self.guarded(&next))
@@ -225,7 +236,7 @@ impl Plan<'_> {
     pub(super) fn followers(&self) -> Vec<String> {
         let next = self.calls_follow().filter(|_| !self.parts_exactly());
         let next = next.map(|next| next.trim_start_matches("\\n").to_owned());
-        let end = self.section_end().map(|end| spaced(end.trim()));
+        let end = self.section_end().map(|end| self.section_ends(end));
         let stops = self.stops().map(escape);
         next.into_iter().chain(end).chain(stops).chain(self.content_follows()).collect()
     }

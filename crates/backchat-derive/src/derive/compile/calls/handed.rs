@@ -32,7 +32,7 @@ impl Plan<'_> {
         let mut unread = Groups { has_name: true, has_id: true, bare: true };
         let tail = self.pieces(&body.tail, "", &mut unread);
         let next = format!("{}\\s*{begin}", spaced(self.cut.separator.trim()));
-        let end = Some(self.cut.section_close.trim()).filter(|end| !end.is_empty()).map(spaced);
+        let end = Some(self.cut.section_close.trim()).filter(|end| !end.is_empty()).map(|end| self.section_ends(end));
         let stops = self.stops().map(|stop| close_pattern(self.wire, stop));
         let follows = any_of([next].into_iter().chain(end).chain(stops));
         Delimiter::Pattern(format!("{tail}\\s*{follows}\\s*")).write(&mut field, "close");

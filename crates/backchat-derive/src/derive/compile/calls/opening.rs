@@ -1,6 +1,7 @@
 //! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
 
 use super::super::channels::Channels;
+use super::super::pairs::first_gap;
 use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::super::start_of_answer;
 use super::{Groups, Plan, json_text};
@@ -20,8 +21,8 @@ impl Plan<'_> {
         let key = match pairs.cut.open.trim() {
             "" if pairs.gap.trim().is_empty() => return String::new(),
             "" => {
-                let gaps = pairs.forms.iter().map(|form| &form.gap).chain([&pairs.gap]);
-                format!("[\\w.-]+\\s*{}", any_of(gaps.map(|gap| escape(gap.trim()))))
+                let gaps = pairs.forms.iter().map(|form| escape(form.gap.trim())).chain([first_gap(pairs)]);
+                format!("[\\w.-]+\\s*{}", any_of(gaps))
             }
             _ if self.is_mark(&self.whole_opening()) => return String::new(),
             open => escape(open),
@@ -112,7 +113,7 @@ impl Plan<'_> {
         match self.end_of_call().as_str() {
             "" => String::new(),
             close if self.is_bare_tag() => format!("|(?<={close}\\s*){}", self.after_section()),
-            close => format!("|(?<={close}\\s*)"),
+            close => format!("|(?<={close}\\s*){}", self.inside_section()),
         }
     }
 
@@ -128,16 +129,17 @@ impl Plan<'_> {
             return String::new();
         }
         // Punctuation opens a section only if a call follows.
+        let sections = any_of([section].into_iter().chain(self.calls.sections.iter().map(String::as_str)).map(spaced));
         let open = match self.wire.is_distinct(section) {
-            true => spaced(section),
-            false => format!("{}\\s*{}", spaced(section), self.begin()),
+            true => sections,
+            false => format!("{sections}\\s*{}", self.begin()),
         };
         match self.wire.section_marks(&self.cut.section_close).first() {
             Some(end) if !self.wire.is_distinct(end) => {
                 // Punctuation ends a section only where the turn can end.
-                format!("(?<={open}(?:(?!{}\\s*(?:{})).)*)", spaced(end), self.ends_of_turn())
+                format!("(?<={open}(?:(?!{}\\s*(?:{})).)*)", self.section_ends(end), self.ends_of_turn())
             }
-            Some(end) => format!("(?<={open}(?:(?!{}).)*)", spaced(end)),
+            Some(end) => format!("(?<={open}(?:(?!{}).)*)", self.section_ends(end)),
             None => format!("(?<={open}.*)"),
         }
     }
@@ -162,10 +164,16 @@ impl Plan<'_> {
 
     /// The text that ends every call, as a pattern to look behind for.
     fn end_of_call(&self) -> String {
-        let tail = self.calls.body.tail.iter().rev().find_map(CallPart::text);
+        let tail = self.calls.body.tail.as_slice();
         let close = self.cut.close.trim();
-        match (close, tail) {
-            ("", Some(tail)) => escape(tail.trim()),
+        match (close, tail.iter().rposition(|piece| piece.text().is_some())) {
+            ("", Some(at)) => {
+                let (text, values) = (tail.get(at).and_then(CallPart::text), tail.get(at + 1..));
+                let mut unread = Groups { has_name: true, has_id: true, bare: true };
+                let values = self.pieces(values.unwrap_or_default(), "", &mut unread);
+                let space = if values.is_empty() { "" } else { "\\s*" };
+                format!("{}{space}{values}", escape(text.unwrap_or_default().trim()))
+            }
             ("", None) => match self.calls.body.arguments {
                 Arguments::Json => "\\}".to_owned(),
                 _ => String::new(),

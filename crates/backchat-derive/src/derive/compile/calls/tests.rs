@@ -4,7 +4,7 @@ use super::*;
 use crate::derive::by_hand::{CHAT, draft, named_body, object_body, pairs, read, said_calls, wire_with};
 use crate::derive::compile::compile;
 use crate::derive::{Options, Status, derive};
-use crate::wire::structure::Body;
+use crate::wire::structure::{Body, Typed};
 use backchat_parser::pattern::Pattern;
 
 /// Reads a text with the draft of a wire under these choices: the content and the calls.
@@ -110,6 +110,36 @@ fn a_close_that_a_value_may_contain_follows_the_end_of_an_argument() {
     let behind = Choices { guard: Guard::Behind, ..Choices::default() };
     assert_eq!(read_under(&wire, behind, text).1, ["f{\"a\": \"x)g(y\"}", "h{}"]);
     assert_ne!(plain(&wire, text).1, read_under(&wire, behind, text).1, "the plain close is found inside the value");
+}
+
+#[test]
+fn a_separator_may_follow_an_id_that_ends_a_call() {
+    let mut body = named_body("(", Arguments::Json);
+    body.tail = vec![CallPart::Text(")  # ".to_owned()), CallPart::Id];
+    let wire = wire_with(["<calls>", "", "", "\n", "</calls>"], body);
+    let text = "<calls>f({\"a\": 1})  # x1\ng({})  # x2</calls><end>";
+    assert_eq!(plain(&wire, text), (String::new(), vec!["f{\"a\": 1}".to_owned(), "g{}".to_owned()]));
+}
+
+#[test]
+fn behind_the_close_of_a_call_another_one_opens_only_inside_the_section() {
+    let wire = wire_with(["<calls>", "(", ")", "\n", "</calls>"], named_body(" ", Arguments::Json));
+    let inside = Choices { inside_section: true, ..Choices::default() };
+    let text = "<calls>(f {\"a\": 1})\n(g {})</calls><end>";
+    assert_eq!(read_under(&wire, inside, text).1, ["f{\"a\": 1}", "g{}"]);
+    let prose = "It is so (in short) (and in full).<end>";
+    assert_eq!(read_under(&wire, inside, prose), ("It is so (in short) (and in full).".to_owned(), Vec::new()));
+    assert_ne!(plain(&wire, prose).0, "It is so (in short) (and in full).", "the plain opening needs no section");
+}
+
+#[test]
+fn the_first_argument_may_be_of_any_type() {
+    let mut typed = pairs(["", "", "\n", ""]);
+    let words = Typed { prefix: " (".to_owned(), string: "text".to_owned(), suffix: ") = ".to_owned() };
+    typed.values.typed = Some(words);
+    let wire = wire_with(["<f=", "", "</f>", "", ""], named_body(">\n", Arguments::Pairs(Box::new(typed))));
+    let text = "<f=get>\na (number) = 1\nb (text) = x\n</f><end>";
+    assert_eq!(plain(&wire, text).1, ["get{\"a\": \"1\", \"b\": \"x\"}"]);
 }
 
 #[test]
@@ -276,4 +306,38 @@ fn a_bracket_after_lines_of_json_closes_a_call_before_any_text() {
     let message = read(&draft, "<|use|>f(<|k|>a<|v|>\"g(1)\"\n)So it (is).<end>");
     assert_eq!(said_calls(&message), ["f{\"a\": \"g(1)\"}"], "{draft}");
     assert_eq!(message.get("content"), Some(&"So it (is).".into()), "{draft}");
+}
+
+/// A chat template that writes one call between the first two marks, and several between the others.
+fn one_or_more([one, one_close, more, more_close]: [&str; 4]) -> String {
+    let call = "{\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}";
+    let calls = format!(
+        "{{{{ m.content }}}}{{% set calls = m.tool_calls or [] %}}{{% if calls | length == 1 %}}{one}{{% elif calls %}}{more}{{% endif %}}\
+         {{% for c in calls %}}{call}{{{{ '\\n' if not loop.last }}}}{{% endfor %}}\
+         {{% if calls | length == 1 %}}{one_close}{{% elif calls %}}{more_close}{{% endif %}}<end>"
+    );
+    let (before, _) = CHAT.split_once("{{ m.content }}").unwrap();
+    let (_, after) = CHAT.split_once("<end>").unwrap();
+    format!("{before}{calls}{after}")
+}
+
+#[test]
+fn several_calls_may_have_other_marks_than_one() {
+    let call = "{\"name\": \"f\", \"arguments\": {\"a\": 1}}";
+    for marks in [
+        ["<call>", "</call>", "<calls>", "</calls>"],
+        ["<one>", "</use>", "<more>", "</use>"],
+        ["<use>", "</one>", "<use>", "</more>"],
+        ["<use>", "</use>", "<use>[", "]</use>"],
+    ] {
+        let derivation = derive(&one_or_more(marks), &Options::default());
+        let draft = derivation.response_template.unwrap();
+        assert_eq!(derivation.status, Status::Proved, "{marks:?} {draft}");
+        let [one, one_close, more, more_close] = marks;
+        let one = read(&draft, &format!("Hi.{one}{call}{one_close}<end>"));
+        assert_eq!(said_calls(&one), ["f{\"a\": 1}"], "{marks:?}");
+        let two = read(&draft, &format!("Hi.{more}{call}\n{call}{more_close}<end>"));
+        assert_eq!(said_calls(&two), ["f{\"a\": 1}", "f{\"a\": 1}"], "{marks:?}");
+        assert_eq!(two.get("content").and_then(Value::as_str), Some("Hi."), "{marks:?}");
+    }
 }
