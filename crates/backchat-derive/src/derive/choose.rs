@@ -206,7 +206,7 @@ impl Search {
         self.left -= 1;
         charge(PROVING * text.len());
         let Some(attempt) = trials.attempt(compiled, text) else { return true };
-        if attempt.is_whole() && attempt.refusals.is_empty() && attempt.verdict.excused.is_empty() {
+        if attempt.is_whole() && attempt.refusals.is_empty() && attempt.verdict.excuses().next().is_none() {
             self.best = Some(attempt);
             self.chosen = candidate.choices;
             self.left = 0;
@@ -249,7 +249,7 @@ fn topics(attempt: &Attempt) -> Vec<Topic> {
         Some(Step::Key(field)) => Some(Some(field.to_string())),
         _ => None,
     });
-    let excused = attempt.verdict.excused.first().map(|_| None);
+    let excused = attempt.verdict.excuses().next().map(|_| None);
     distinct(fields.chain(refused).chain(excused).map(|field| match field.as_deref() {
         Some("tool_calls") | None => Topic::Calls,
         Some("content") => Topic::Content,

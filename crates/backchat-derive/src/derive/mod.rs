@@ -401,12 +401,13 @@ impl Attempt {
 
     /// Lower is better. A draft that every requested reader refuses is of no use; one that some of them refuse still reads
     /// more than a draft that all of them accept and misread.
-    fn rank(&self) -> (bool, usize, usize, usize, usize, usize) {
+    fn rank(&self) -> (bool, [usize; 6]) {
         let refusing = distinct(self.refusals.iter().map(|refusal| refusal.reader)).len();
         let departures = self.explained.departures.len();
         let is_useless = self.requested > 0 && refusing >= self.requested;
-        let excused = self.verdict.excused.len();
-        (is_useless, self.verdict.failed(), self.verdict.misplaced(), departures, excused, refusing)
+        let verdict = &self.verdict;
+        let [excused, behind] = [&verdict.excused, &verdict.excused_behind].map(Vec::len);
+        (is_useless, [verdict.failed(), verdict.misplaced(), departures, excused, refusing, behind])
     }
 }
 

@@ -127,7 +127,7 @@ impl Proof<'_> {
     /// branches if all of the own ones are read.
     pub fn other_branches(&self, template: &Template, own: &[Fate]) -> (Vec<Case>, Vec<Fate>) {
         let judge = self.judge_with(template);
-        let like = self.cases_like(template).into_iter().map(|case| (judge.fate(&case), case));
+        let like = self.cases_like(template).into_iter().flatten().map(|case| (judge.fate(&case), case));
         let mut found: Vec<(Fate, Case)> = like.collect();
         if !own.iter().any(|fate| matches!(fate, Fate::Failed(_))) {
             found.extend(self.branch_fates(template).into_iter().map(|(branch, fate)| (fate, branch.case.clone())));
@@ -186,7 +186,8 @@ impl Proof<'_> {
         if !verdict.holds() {
             return verdict;
         }
-        for loss in std::mem::take(&mut verdict.excused) {
+        let excused = [&mut verdict.excused, &mut verdict.excused_behind].map(std::mem::take);
+        for loss in excused.into_iter().flatten() {
             verdict.lose(loss);
         }
         for (branch, fate) in self.branch_fates(template) {

@@ -329,6 +329,14 @@ pub(super) fn like(delimiters: &OrdinaryDelimiters, named_ids: bool) -> Vec<Test
     said.into_iter().map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).collect()
 }
 
+/// An answer that has the text that opens calls behind the text that closes them, as two calls have it, if both are
+/// ordinary text. Its name is that of the answer with the opening alone.
+pub(super) fn behind_close(delimiters: &OrdinaryDelimiters, named_ids: bool) -> Option<TestAnswer> {
+    let [Some(open), Some(close)] = &delimiters.calls else { return None };
+    let text = format!("Like this{close}{open} and that{close}\nDone.");
+    Some(TestAnswer::new(format!("{} in the answer", quoted(open)), Answer::content(&text), Reach::Value, named_ids))
+}
+
 /// A delimiter as the name of a conversation has it. A fence consists of the signs that would enclose it.
 pub(super) fn quoted(delimiter: &str) -> String {
     let text = delimiter.trim();

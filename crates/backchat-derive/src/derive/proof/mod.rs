@@ -45,10 +45,11 @@ use backchat_core::distinct;
 use backchat_core::json::Value;
 use backchat_parser::parser::Tools;
 use backchat_parser::template::{Delimiter, Field, Template};
+use backchat_probe::probe::marks::{is_closing, is_opening};
 use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
 use branches::Branches;
 use case::{Cutter, TurnStarts};
-use conversations::OrdinaryDelimiters;
+use conversations::{OrdinaryDelimiters, TestAnswer};
 use judge::Judge;
 use renders::Tokens;
 use request::Request;
@@ -265,10 +266,17 @@ impl<'t> Proof<'t> {
         self.cut(|cutter| cutter.cases(&said))
     }
 
-    /// The cases with text like a template's own delimiters, if that is ordinary text.
-    fn cases_like(&self, template: &Template) -> Vec<Case> {
-        let said = conversations::like(&ordinary(template), self.request.calls.named_ids);
-        if said.is_empty() { Vec::new() } else { self.cut(|cutter| cutter.cases(&said)) }
+    /// The cases with text like a template's own delimiters, if that is ordinary text, and those with the open of a call
+    /// behind the close of another one.
+    fn cases_like(&self, template: &Template) -> [Vec<Case>; 2] {
+        let (delimiters, named_ids) = (ordinary(template), self.request.calls.named_ids);
+        let alone = conversations::like(&delimiters, named_ids);
+        let behind = conversations::behind_close(&delimiters, named_ids);
+        let cases = |said: Vec<TestAnswer>| match said.is_empty() {
+            true => Vec::new(),
+            false => self.cut(|cutter| cutter.cases(&said)),
+        };
+        [cases(alone), cases(behind.into_iter().collect())]
     }
 
     /// Parses every case back with a template.
@@ -299,9 +307,17 @@ impl<'t> Proof<'t> {
             verdict.passed -= passed_with_reasoning;
             verdict.failures.push(failure);
         }
-        for case in self.cases_like(template) {
+        let [alone, behind] = self.cases_like(template);
+        for case in alone {
             if let Some(failure) = verdict.count_read(judge.fate(&case)) {
                 verdict.excused.push(excused(&case, &failure));
+            }
+        }
+        for case in behind {
+            if let Some(failure) = verdict.count_read(judge.fate(&case)) {
+                let loss = excused(&case, &failure);
+                let is_known = verdict.excused.iter().any(|known| known.message == loss.message);
+                verdict.excused_behind.extend((!is_known).then_some(loss));
             }
         }
         verdict.failures.sort_by_key(|failure| failure.text.len());
@@ -409,8 +425,11 @@ fn excused(case: &Case, failure: &Failure) -> Loss {
 /// no mark, such as a tag, is among them.
 fn ordinary(template: &Template) -> OrdinaryDelimiters {
     let is_ordinary = |text: &String| {
-        let is_plain = |c: char| c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-".contains(c);
-        !text.trim().is_empty() && text.len() <= LONGEST_ORDINARY && text.chars().all(is_plain)
+        let is_plain =
+            |c: char| c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-$%&+~^".contains(c);
+        !text.trim().is_empty()
+            && text.len() <= LONGEST_ORDINARY
+            && (text.chars().all(is_plain) || is_code(text.trim()))
     };
     let of = |delimiter: &Option<Delimiter>| {
         let examples = delimiter.as_ref().map(|delimiter| delimiter.pattern().examples()).unwrap_or_default();
@@ -426,6 +445,12 @@ fn ordinary(template: &Template) -> OrdinaryDelimiters {
         reasoning: both(reasoning),
         strings: strings.filter(is_ordinary).collect(),
     }
+}
+
+/// Whether a text is signs of code, such as the end of a tag, an arrow or a shift. Signs between two brackets are a mark.
+fn is_code(text: &str) -> bool {
+    let is_mark = text.starts_with(is_opening) && text.ends_with(is_closing);
+    !is_mark && text.chars().all(|c| c.is_ascii_punctuation() || c.is_whitespace())
 }
 
 /// The literals of a template's delimiters.
@@ -450,6 +475,45 @@ mod tests {
             );
             assert_eq!(verdict.scope.not_shown, ["ids"]);
             assert!(proof.tried().is_empty());
+        });
+    }
+
+    #[test]
+    fn delimiters_that_answers_and_code_may_contain_are_ordinary() {
+        let close = |text: &str| {
+            let closed = ANSWER.replace("</call>", &text.replace('\\', "\\\\").replace('"', "\\\""));
+            let OrdinaryDelimiters { calls: [_, close], .. } = ordinary(&template(&closed));
+            close
+        };
+        for text in [")", "};", " />", "\">", "=>", ">>", "$ done", "END"] {
+            assert_eq!(close(text).as_deref(), Some(text));
+        }
+        for mark in ["</call>", "<|>", "<call", "[/CALL]"] {
+            assert_eq!(close(mark), None, "{mark}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_opens_behind_the_close_of_another_one_may_be_prose() {
+        let source = CHAT
+            .replace("{% for c", "{% if m.tool_calls %}<calls>{% endif %}{% for c")
+            .replace("<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "({{ c.function.name }} ")
+            .replace("}}}</call>{% endfor %}", "}}){% endfor %}{% if m.tool_calls %}</calls>{% endif %}");
+        let loose = ANSWER
+            .replace("\"open\": \"<call>\"", r#""open_pattern": "(?:<calls>|(?<=\\)))\\((?P<name>[\\w.-]+) ""#)
+            .replace("\"close\": \"</call>\"", r#""close_pattern": "\\)(?:</calls>|(?=\\())""#)
+            .replace("{content.name}", "{name}")
+            .replace("{content.arguments}", "{content}");
+        let strict = loose.replace(r"(?<=\\))", r"(?<=\\))(?<=<calls>(?:(?!</calls>).)*)");
+        with_proof(&source, |proof| {
+            let behind = |answer: &str| {
+                let verdict = proof.judge(&template(answer));
+                assert!(verdict.holds(), "{:?}", verdict.failures);
+                assert_eq!(verdict.excused.len(), 0);
+                verdict.excused_behind.iter().map(|loss| loss.message.clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(behind(&loose), ["`(a` in the answer is taken for a delimiter"]);
+            assert_eq!(behind(&strict), [""; 0]);
         });
     }
 

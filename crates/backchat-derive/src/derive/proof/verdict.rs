@@ -29,6 +29,8 @@ pub struct Verdict {
     pub recut: usize,
     /// Ordinary text that the response template takes for a delimiter; losses if no candidate reads it.
     pub(in crate::derive) excused: Vec<Loss>,
+    /// The same for text that it takes for a delimiter only behind the close of a call, which is rarer.
+    pub(in crate::derive) excused_behind: Vec<Loss>,
     /// The conditions of the chat template that the conversations went through.
     pub(in crate::derive) branching: Branching,
     /// How the response template reads outputs that deviate, if it reads every conversation.
@@ -192,6 +194,11 @@ impl Failure {
 }
 
 impl Verdict {
+    /// Ordinary text that is taken for a delimiter.
+    pub(in crate::derive) fn excuses(&self) -> impl Iterator<Item = &Loss> {
+        self.excused.iter().chain(&self.excused_behind)
+    }
+
     /// Turns failures in which only types differ into losses, because samples need the types that values are written with.
     pub(in crate::derive) fn lose_types(&mut self) {
         let (retyped, failures) = std::mem::take(&mut self.failures).into_iter().partition(Failure::is_retyped);
