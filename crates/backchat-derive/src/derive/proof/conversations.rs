@@ -162,7 +162,7 @@ const ARGUMENTS: [(&str, &str, &str); 19] = [
     ("numbers as text", "store_entry", r#"{"title": "42", "zip": "00420", "note": "1.50"}"#),
     ("words as text", "lookup_city", r#"{"query": "null", "country": "true", "zip": "None"}"#),
     ("an empty string", "store_entry", r#"{"title": "", "zip": "1", "note": "{\"a\": [1, \"x\"]}"}"#),
-    ("lines", "run_code", r#"{"code": "def f(x):\n    if x:\n        return 1\n\nprint(f(2))", "days": 3}"#),
+    ("lines", "run_code", r#"{"code": "def f(x):\n    if x:\n        return 1\n\nprint(f(2))\n", "days": 3}"#),
     (
         "signs",
         "run_code",
