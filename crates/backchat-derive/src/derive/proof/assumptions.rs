@@ -321,6 +321,27 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_that_only_a_mark_of_reasoning_prints_is_reported_unless_it_is_read() {
+        // As a switch it would be `True` there, which no template means: that alone does not refute a draft.
+        let source = CHAT.replace("<weigh>", "<weigh{{ ' most=' ~ most if most }}>");
+        let any = ANSWER.replace("\"open\": \"<weigh>\"", "\"open_pattern\": \"<weigh[^>]*>\"");
+        let chat_template = ChatTemplate::compile(&source).unwrap();
+        let options = Options::default();
+        let proof = Proof::new(&chat_template, &options).unwrap();
+        for (answer, named) in [
+            (ANSWER, &["the text around the turn depends on `most`; the draft reads it as written without it"][..]),
+            (&any, &[]),
+        ] {
+            let template = template(answer);
+            let verdict = proof.with_branches(&template, proof.judge(&template));
+            assert!(verdict.holds(), "{:?}", verdict.failures);
+            let mut messages: Vec<&str> = verdict.losses.iter().map(|loss| loss.message.as_str()).collect();
+            messages.dedup();
+            assert_eq!(messages, named);
+        }
+    }
+
+    #[test]
     fn a_special_token_with_a_default_text_is_reported_if_it_is_not_given() {
         let source = CHAT.replace("<end>", "{{ sep_token or '<end>' }}");
         let named = "the text around the turn depends on `sep_token`; the draft reads it as written without it";

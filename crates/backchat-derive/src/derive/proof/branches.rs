@@ -165,6 +165,8 @@ impl Proof<'_> {
             let message = unread_words(&case.setting, &words, "");
             verdict.lose(Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) });
         }
+        // What a proof assumes is asked only of a draft that reads everything, as this one does now.
+        verdict.losses.extend(self.assumptions.iter().flat_map(|assumption| assumption.losses(&judge)));
     }
 
     /// Whether a setting shows in the prompt: none that says less has the same. After a known prompt a model writes as

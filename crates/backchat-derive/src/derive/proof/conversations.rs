@@ -123,7 +123,10 @@ const TEXTS: [(&str, &str); 9] = [
         "code",
         "Use this:\n\n```python\ndef far(km):\n    return [km] if km > 50 else {\"near\": km}\nfar(43)\nprint(far(51))\n```\n\nDone.",
     ),
-    ("signs", "If a < b and c > d: {x}, {\"k\": [1, 2]} and <b>bold</b><i>so</i> hold = 1 | see f(g), h(i, j=2); done?!"),
+    (
+        "signs",
+        "If a < b and c > d: {x}, {\"k\": [1, 2]} and <b>bold</b><i>so</i> hold = 1 | see f(g), h(i, j=2); done?!",
+    ),
     ("JSON", "{\"distance\": 43, \"unit\": [\"km\"]}"),
     ("an object with a name", "{\"name\": \"Brzeg\", \"size\": 3}"),
     (
