@@ -215,8 +215,9 @@ impl Finder<'_, '_> {
     fn other_closes(&self, own: &str, several: &[Trace], pairs: Option<&Pairs>) -> Vec<String> {
         let segmentation = self.turns.segmentation;
         let mut found: Vec<String> = Vec::new();
-        for (trace, count) in several.iter().zip(2..) {
-            let Some(last) = self.locate(trace, count - 1, pairs) else { continue };
+        for trace in several {
+            let shown = (0..).take_while(|call| trace.of_call(*call).next().is_some());
+            let Some(last) = shown.last().and_then(|last| self.locate(trace, last, pairs)) else { continue };
             let mut after = trace.rest(last.range.end).to_owned();
             own_end(segmentation, &mut after, self.before(trace, &last.range), self.around.end);
             let are_marks = [own, after.as_str()].iter().all(|text| segmentation.is_distinctive(text));
