@@ -210,7 +210,7 @@ impl Plan<'_> {
             self.close_instead(&mut field, &format!("{}{head}", self.text(opens.trim_start())));
         }
         field.insert("repeats", true.into());
-        pairs::content((self.wire.segmentation, self.choices.quotes), &mut field, &body.arguments, left_out.is_some());
+        pairs::content((self.wire.segmentation, self.choices), &mut field, &body.arguments, left_out.is_some());
         let id = groups.has_id.then_some("{id}");
         field.insert("transform", shape(id, "{name}", "{content}"));
         field

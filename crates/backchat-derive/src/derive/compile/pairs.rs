@@ -1,6 +1,6 @@
 //! The content parser of a region with the arguments of a call.
 
-use super::choices::Quotes;
+use super::choices::{Choices, Quotes};
 use super::pattern::{any_of, escape, spaced, word_before};
 use crate::wire::marks::Segmentation;
 use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
@@ -24,7 +24,7 @@ const JSON_NESTED: &str = r#"(?P<nested>[\[{](?:[^\[\]{}"]|"(?:[^"\\]|\\.)*"|(?&
 
 /// Writes `content` and its arguments; an object may be missing if `is_optional`.
 pub(super) fn content(
-    (segmentation, quotes): (Segmentation, Quotes),
+    (segmentation, choices): (Segmentation, &Choices),
     field: &mut Object,
     arguments: &Arguments,
     is_optional: bool,
@@ -37,7 +37,7 @@ pub(super) fn content(
         Arguments::Dialect { unquoted_keys, quotes } => {
             (*unquoted_keys, quotes.as_ref().map(|(open, close)| (open.as_str(), close.as_str())))
         }
-        Arguments::Pairs(pairs) => return inline(segmentation, field, pairs, quotes),
+        Arguments::Pairs(pairs) => return inline((segmentation, choices), field, pairs),
     };
     let flags = [("unquoted_keys", unquoted_keys), ("allow_non_json", is_optional)];
     let mut args: Object =
@@ -66,9 +66,13 @@ fn pair(open: &str, close: &str) -> Value {
 }
 
 /// Arguments key by key: a pattern for each form.
-fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs, quotes: Quotes) {
-    let start = start(pairs);
-    let pattern = |pairs: &Pairs| argument(pairs, &end_before(segmentation, pairs, &start), quotes);
+fn inline((segmentation, choices): (Segmentation, &Choices), field: &mut Object, pairs: &Pairs) {
+    let (start, quotes) = (start(pairs), choices.quotes);
+    let end = |pairs: &Pairs| {
+        let exact = if choices.exact_space { exact_line_end(pairs, &start) } else { None };
+        exact.unwrap_or_else(|| end_before(segmentation, pairs, &start))
+    };
+    let pattern = |pairs: &Pairs| argument(pairs, &end(pairs), quotes);
     let is_typed = quotes != Quotes::Untyped && pairs.values.strings != Encoding::Bare;
     let mut strings: Vec<Value> = Vec::new();
     let mut patterns: Vec<String> = Vec::new();
@@ -162,6 +166,13 @@ pub fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
 pub(super) fn start(pairs: &Pairs) -> String {
     let starts = pairs.forms.iter().map(|form| key(&form.of(pairs))).chain([key(pairs)]);
     any_of(starts.map(|(open, word, gap)| format!("{open}{word}+{gap}")))
+}
+
+/// The pattern that ends a bare value of a line, if nothing but the line break does: white space before it is the value's.
+fn exact_line_end(pairs: &Pairs, start: &str) -> Option<String> {
+    let between = format!("{}{}{}", pairs.cut.close, pairs.cut.separator, pairs.cut.open);
+    let is_line = between == "\n" && pairs.values.strings == Encoding::Bare;
+    is_line.then(|| format!("(?=\\n{start}|\\n?\\Z)"))
 }
 
 /// The pattern that ends a value before an argument that begins like this.
@@ -276,11 +287,15 @@ mod tests {
     }
 
     fn arguments_in(quotes: Quotes, written: &Arguments, body: &str) -> Value {
+        arguments_under(&Choices { quotes, ..Choices::default() }, written, body)
+    }
+
+    fn arguments_under(choices: &Choices, written: &Arguments, body: &str) -> Value {
         let mut field = object(
             r#"{"open_pattern": "<call (?P<name>\\w+)>", "close": "</call>",
                 "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#,
         );
-        content((Segmentation::Words, quotes), &mut field, written, false);
+        content((Segmentation::Words, choices), &mut field, written, false);
         let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
         let message = read(
             &Value::from([("start_anchor", "<bot>".into()), ("fields", fields)]),
@@ -377,6 +392,18 @@ mod tests {
     }
 
     #[test]
+    fn white_space_at_the_end_of_a_line_belongs_to_its_value_if_white_space_is_exact() {
+        let lines = Arguments::Pairs(Box::new(pairs(["", " = ", "\n", ""])));
+        let read = |exact_space: bool, body: &str| {
+            let choices = Choices { exact_space, ..Choices::default() };
+            arguments_under(&choices, &lines, body)
+        };
+        let body = "a = x \nb = y\n\n";
+        assert_eq!(read(true, body), value(r#"{"a": "x ", "b": "y\n"}"#));
+        assert_eq!(read(false, body), value(r#"{"a": "x", "b": "y"}"#));
+    }
+
+    #[test]
     fn values_in_quotes_need_no_look_around_but_that_at_the_end() {
         let mut keywords = pairs(["", "=", "", ", "]);
         let table = [
@@ -390,7 +417,8 @@ mod tests {
             let written = Arguments::Pairs(Box::new(keywords.clone()));
             assert_eq!(arguments_in(Quotes::Plain, &written, body), value(wanted), "{body}");
             let mut field = Object::new();
-            content((Segmentation::Words, Quotes::Plain), &mut field, &written, false);
+            let choices = Choices { quotes: Quotes::Plain, ..Choices::default() };
+            content((Segmentation::Words, &choices), &mut field, &written, false);
             let pattern = field.get("content_args").unwrap().get("tag_pattern").unwrap().as_str().unwrap().to_owned();
             let refusing = [Reader::VllmRust, Reader::Smg]
                 .map(|reader| reader.check_pattern(&pattern.replace("\\Z", "$"), Role::Tag));
