@@ -12,7 +12,7 @@ use super::shapes;
 use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, LeftOut, ObjectBody, Pairs, Reasoning};
 use super::trace::{Slot, SlotKind, Trace, Whole};
 use super::turn::Turns;
-use backchat_core::push_new;
+use backchat_core::distinct;
 use backchat_core::text::{common_end, common_start, slice};
 use backchat_probe::probe::{Absent, Answer, Call, Prober, RequestShape, Setting, name_in_id, needle};
 use counted::{count, count_alone, push};
@@ -199,33 +199,30 @@ impl Finder<'_, '_> {
 
     /// The marks before several calls, if they have others than one call.
     fn other_sections(&self, own: &str, several: &[Trace], pairs: Option<&Pairs>) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        for trace in several {
-            let first = self.locate(trace, 0, pairs);
-            let before = first.map_or("", |first| self.before(trace, &first.range)).trim();
-            let are_marks = [own, before].iter().all(|text| self.turns.segmentation.is_distinctive(text));
-            if are_marks && before != own.trim() {
-                push_new(&mut found, before.to_owned());
-            }
-        }
-        found
+        let before = |trace: &Trace| {
+            let first = self.locate(trace, 0, pairs)?;
+            Some(self.before(trace, &first.range).to_owned())
+        };
+        self.other_marks(own, several.iter().filter_map(before))
     }
 
     /// The marks after several calls, if they have others than one call.
     fn other_closes(&self, own: &str, several: &[Trace], pairs: Option<&Pairs>) -> Vec<String> {
-        let segmentation = self.turns.segmentation;
-        let mut found: Vec<String> = Vec::new();
-        for trace in several {
-            let shown = (0..).take_while(|call| trace.of_call(*call).next().is_some());
-            let Some(last) = shown.last().and_then(|last| self.locate(trace, last, pairs)) else { continue };
+        let after = |trace: &Trace| {
+            let last = (0..).take_while(|call| trace.of_call(*call).next().is_some()).last()?;
+            let last = self.locate(trace, last, pairs)?;
             let mut after = trace.rest(last.range.end).to_owned();
-            own_end(segmentation, &mut after, self.before(trace, &last.range), self.around.end);
-            let are_marks = [own, after.as_str()].iter().all(|text| segmentation.is_distinctive(text));
-            if are_marks && after.trim() != own.trim() {
-                push_new(&mut found, after.trim().to_owned());
-            }
-        }
-        found
+            own_end(self.turns.segmentation, &mut after, self.before(trace, &last.range), self.around.end);
+            Some(after)
+        };
+        self.other_marks(own, several.iter().filter_map(after))
+    }
+
+    /// Those of these texts that are marks in place of another one.
+    fn other_marks(&self, own: &str, texts: impl Iterator<Item = String>) -> Vec<String> {
+        let is_mark = |text: &str| self.turns.segmentation.is_distinctive(text);
+        let texts = texts.map(|text| text.trim().to_owned());
+        distinct(texts.filter(|text| is_mark(own) && is_mark(text) && text != own.trim()))
     }
 
     /// The text of a turn before a call at this place.

@@ -205,7 +205,7 @@ impl Plan<'_> {
         Delimiter::Pattern(format!("{channel}{open}{head}{late}{guard}")).write(&mut field, "open");
         self.close(&mut field, &around.tail, around.close);
         if self.ends_instead() {
-            let mut unread = Groups { has_name: true, has_id: true, bare: true };
+            let mut unread = Groups::unread();
             let head = self.pieces(&pieces, &around.follows, &mut unread);
             self.close_instead(&mut field, &format!("{}{head}", self.text(opens.trim_start())));
         }
@@ -233,7 +233,7 @@ impl Plan<'_> {
     fn around_arguments(&self) -> AroundArguments<'_> {
         let body = &self.calls.body;
         let close = self.cut.close.as_str();
-        let mut unread = Groups { has_name: true, has_id: true, bare: true };
+        let mut unread = Groups::unread();
         let Some(left_out) = &body.left_out else {
             let follows = match &body.arguments {
                 Arguments::Pairs(pairs) => format!("{}{}", pairs.cut.section, pairs.cut.open),
@@ -329,6 +329,12 @@ struct Groups {
     has_id: bool,
     /// Nothing is captured.
     bare: bool,
+}
+
+impl Groups {
+    fn unread() -> Self {
+        Self { has_name: true, has_id: true, bare: true }
+    }
 }
 
 /// A piece of JSON as a pattern, with white space where JSON allows it.

@@ -1,6 +1,5 @@
 //! The conversations of the proof. None is a probe, and each tests one way in which a parser can fail.
 
-use backchat_core::distinct;
 use backchat_core::json::{self, Object, Value};
 use backchat_probe::coverage::Place;
 use backchat_probe::probe::{Answer, Call, Message, PART_BREAK, schema};
@@ -264,7 +263,7 @@ pub(super) fn separated(between: &str, named_ids: bool) -> [TestAnswer; 2] {
         .map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids))
 }
 
-fn called<const N: usize>(name: &str, arguments: [(&str, Value); N]) -> Answer {
+pub(super) fn called<const N: usize>(name: &str, arguments: [(&str, Value); N]) -> Answer {
     let arguments = arguments.map(|(key, value)| (key.to_owned(), value)).into();
     Answer::calls(vec![Call { id: "a1B2c3D4e".to_owned(), name: name.to_owned(), arguments }])
 }
@@ -292,52 +291,6 @@ pub(super) fn about(marks: &[String], named_ids: bool) -> Vec<TestAnswer> {
     let call = called("run-sql.v2", [("query", text.into())]);
     let said = [("beginnings of markers", content), ("a call with beginnings of markers", call)];
     said.map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).into()
-}
-
-/// What one draft reads as delimiters of calls, reasoning or strings, if that is ordinary text.
-#[derive(Clone, Debug, Default)]
-pub(super) struct OrdinaryDelimiters {
-    pub calls: [Option<String>; 2],
-    pub reasoning: [Option<String>; 2],
-    /// What closes a string among the arguments.
-    pub strings: Vec<String>,
-}
-
-/// The answers for one draft whose delimiters are ordinary text: such text in content, reasoning and arguments.
-pub(super) fn like(delimiters: &OrdinaryDelimiters, named_ids: bool) -> Vec<TestAnswer> {
-    let OrdinaryDelimiters { calls: [open, close], reasoning, strings } = delimiters;
-    let mut said: Vec<(String, Answer)> = Vec::new();
-    if let Some(open) = open {
-        let end = close.as_deref().unwrap_or("");
-        let text = format!("Like so:\n{open}{{\"a\": 1}}\n{end}\nDone.");
-        said.push((format!("{} in the answer", quoted(open)), Answer::content(&text)));
-        let thought = Answer::content("Yes, 43 km.").with_reasoning(&text);
-        said.push((format!("{} in the reasoning", quoted(open)), thought));
-    }
-    for close in distinct(close.iter().chain(strings)) {
-        let query = format!("f(1){close}\nif x: g([2]){close} end");
-        said.push((format!("{} in an argument", quoted(close)), called("run-sql.v2", [("query", query.into())])));
-    }
-    if let [Some(open), _] = reasoning {
-        let content = Answer::content(&format!("They wrote {open} there.\n{open} and so on."));
-        said.push((format!("{} in the answer", quoted(open)), content));
-    }
-    if let [_, Some(close)] = reasoning {
-        let thought = format!("They wrote {close} there.\n{close} and so on.");
-        said.push((
-            format!("{} in the reasoning", quoted(close)),
-            Answer::content("Yes, 43 km.").with_reasoning(&thought),
-        ));
-    }
-    said.into_iter().map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).collect()
-}
-
-/// An answer that has the text that opens calls behind the text that closes them, as two calls have it, if both are
-/// ordinary text. Its name is that of the answer with the opening alone.
-pub(super) fn behind_close(delimiters: &OrdinaryDelimiters, named_ids: bool) -> Option<TestAnswer> {
-    let [Some(open), Some(close)] = &delimiters.calls else { return None };
-    let text = format!("Like this{close}{open} and that{close}\nDone.");
-    Some(TestAnswer::new(format!("{} in the answer", quoted(open)), Answer::content(&text), Reach::Value, named_ids))
 }
 
 /// A delimiter as the name of a conversation has it. A fence consists of the signs that would enclose it.

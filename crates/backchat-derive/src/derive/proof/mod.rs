@@ -20,6 +20,7 @@ mod header;
 mod hunt;
 mod judge;
 mod listed;
+mod ordinary;
 mod policies;
 mod readable;
 mod reading;
@@ -44,13 +45,13 @@ use backchat_chat::{ChatTemplate, ended};
 use backchat_core::distinct;
 use backchat_core::json::Value;
 use backchat_parser::parser::Tools;
-use backchat_parser::template::{Delimiter, Field, Template};
-use backchat_probe::probe::marks::{is_closing, is_opening};
+use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
 use branches::Branches;
 use case::{Cutter, TurnStarts};
-use conversations::{OrdinaryDelimiters, TestAnswer};
+use conversations::TestAnswer;
 use judge::Judge;
+use ordinary::OrdinaryDelimiters;
 use renders::Tokens;
 use request::Request;
 
@@ -70,9 +71,6 @@ pub use verdict::{Failure, Fate, Loss, Scope, Unverified, Verdict};
 
 /// How many conversations a proof has at most. A chat template with many switches is proved under the first ones.
 const MOST_CASES: usize = 240;
-
-/// Bytes of the longest delimiter that ordinary text may contain.
-const LONGEST_ORDINARY: usize = 60;
 
 /// A candidate that the proof refuted.
 #[derive(Clone, Debug, PartialEq)]
@@ -269,14 +267,12 @@ impl<'t> Proof<'t> {
     /// The cases with text like a template's own delimiters, if that is ordinary text, and those with the open of a call
     /// behind the close of another one.
     fn cases_like(&self, template: &Template) -> [Vec<Case>; 2] {
-        let (delimiters, named_ids) = (ordinary(template), self.request.calls.named_ids);
-        let alone = conversations::like(&delimiters, named_ids);
-        let behind = conversations::behind_close(&delimiters, named_ids);
+        let (delimiters, named_ids) = (OrdinaryDelimiters::of(template), self.request.calls.named_ids);
         let cases = |said: Vec<TestAnswer>| match said.is_empty() {
             true => Vec::new(),
             false => self.cut(|cutter| cutter.cases(&said)),
         };
-        [cases(alone), cases(behind.into_iter().collect())]
+        [cases(delimiters.answers(named_ids)), cases(delimiters.behind_close(named_ids).into_iter().collect())]
     }
 
     /// Parses every case back with a template.
@@ -421,38 +417,6 @@ fn excused(case: &Case, failure: &Failure) -> Loss {
     Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) }
 }
 
-/// The texts that a template reads as delimiters of calls, reasoning and strings, if answers and code may contain them:
-/// no mark, such as a tag, is among them.
-fn ordinary(template: &Template) -> OrdinaryDelimiters {
-    let is_ordinary = |text: &String| {
-        let is_plain =
-            |c: char| c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-$%&+~^".contains(c);
-        !text.trim().is_empty()
-            && text.len() <= LONGEST_ORDINARY
-            && (text.chars().all(is_plain) || is_code(text.trim()))
-    };
-    let of = |delimiter: &Option<Delimiter>| {
-        let examples = delimiter.as_ref().map(|delimiter| delimiter.pattern().examples()).unwrap_or_default();
-        examples.into_iter().find(is_ordinary)
-    };
-    let both = |field: Option<&Field>| field.map_or([None, None], |field| [of(&field.open), of(&field.close)]);
-    let reasoning = reading::reasoning_field(template).and_then(|name| template.field(name));
-    let calls = template.field("tool_calls");
-    let values = calls.map(|field| field.content.value_parser().map_or(&field.content, |parser| &**parser));
-    let strings = values.iter().flat_map(|parser| parser.string_delims()).map(|(_, close)| close.clone());
-    OrdinaryDelimiters {
-        calls: both(calls),
-        reasoning: both(reasoning),
-        strings: strings.filter(is_ordinary).collect(),
-    }
-}
-
-/// Whether a text is signs of code, such as the end of a tag, an arrow or a shift. Signs between two brackets are a mark.
-fn is_code(text: &str) -> bool {
-    let is_mark = text.starts_with(is_opening) && text.ends_with(is_closing);
-    !is_mark && text.chars().all(|c| c.is_ascii_punctuation() || c.is_whitespace())
-}
-
 /// The literals of a template's delimiters.
 fn marks(template: &Template) -> Vec<String> {
     let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
@@ -475,45 +439,6 @@ mod tests {
             );
             assert_eq!(verdict.scope.not_shown, ["ids"]);
             assert!(proof.tried().is_empty());
-        });
-    }
-
-    #[test]
-    fn delimiters_that_answers_and_code_may_contain_are_ordinary() {
-        let close = |text: &str| {
-            let closed = ANSWER.replace("</call>", &text.replace('\\', "\\\\").replace('"', "\\\""));
-            let OrdinaryDelimiters { calls: [_, close], .. } = ordinary(&template(&closed));
-            close
-        };
-        for text in [")", "};", " />", "\">", "=>", ">>", "$ done", "END"] {
-            assert_eq!(close(text).as_deref(), Some(text));
-        }
-        for mark in ["</call>", "<|>", "<call", "[/CALL]"] {
-            assert_eq!(close(mark), None, "{mark}");
-        }
-    }
-
-    #[test]
-    fn a_call_that_opens_behind_the_close_of_another_one_may_be_prose() {
-        let source = CHAT
-            .replace("{% for c", "{% if m.tool_calls %}<calls>{% endif %}{% for c")
-            .replace("<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "({{ c.function.name }} ")
-            .replace("}}}</call>{% endfor %}", "}}){% endfor %}{% if m.tool_calls %}</calls>{% endif %}");
-        let loose = ANSWER
-            .replace("\"open\": \"<call>\"", r#""open_pattern": "(?:<calls>|(?<=\\)))\\((?P<name>[\\w.-]+) ""#)
-            .replace("\"close\": \"</call>\"", r#""close_pattern": "\\)(?:</calls>|(?=\\())""#)
-            .replace("{content.name}", "{name}")
-            .replace("{content.arguments}", "{content}");
-        let strict = loose.replace(r"(?<=\\))", r"(?<=\\))(?<=<calls>(?:(?!</calls>).)*)");
-        with_proof(&source, |proof| {
-            let behind = |answer: &str| {
-                let verdict = proof.judge(&template(answer));
-                assert!(verdict.holds(), "{:?}", verdict.failures);
-                assert_eq!(verdict.excused.len(), 0);
-                verdict.excused_behind.iter().map(|loss| loss.message.clone()).collect::<Vec<_>>()
-            };
-            assert_eq!(behind(&loose), ["`(a` in the answer is taken for a delimiter"]);
-            assert_eq!(behind(&strict), [""; 0]);
         });
     }
 

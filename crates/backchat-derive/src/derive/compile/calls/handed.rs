@@ -24,12 +24,11 @@ impl Plan<'_> {
         let begin = json_text(begin);
         let mut groups = Groups::default();
         let named = self.pieces(head, "{", &mut groups);
-        let sections = [section].into_iter().chain(self.calls.sections.iter().map(String::as_str));
-        let section = any_of(sections.map(spaced));
+        let section = self.section_starts();
         let mut field = Object::new();
         Delimiter::Pattern(format!("(?:{section}\\s*{begin})?\"{named}")).write(&mut field, "open");
 
-        let mut unread = Groups { has_name: true, has_id: true, bare: true };
+        let mut unread = Groups::unread();
         let tail = self.pieces(&body.tail, "", &mut unread);
         let next = format!("{}\\s*{begin}", spaced(self.cut.separator.trim()));
         let end = Some(self.cut.section_close.trim()).filter(|end| !end.is_empty()).map(|end| self.section_ends(end));

@@ -69,8 +69,13 @@ impl Plan<'_> {
         } else {
             "\\s*".to_owned()
         };
-        let sections = [section].into_iter().chain(self.calls.sections.iter().map(String::as_str));
-        (!section.is_empty()).then(|| format!("{}{space}", any_of(sections.map(spaced))))
+        (!section.is_empty()).then(|| format!("{}{space}", self.section_starts()))
+    }
+
+    /// The mark of the section, or what several calls have in its place, as a pattern.
+    pub(super) fn section_starts(&self) -> String {
+        let section = self.cut.section.trim();
+        any_of([section].into_iter().chain(self.calls.sections.iter().map(String::as_str)).map(spaced))
     }
 
     /// The text between two calls whose own mark is this one, which may be empty.
@@ -129,10 +134,9 @@ impl Plan<'_> {
             return String::new();
         }
         // Punctuation opens a section only if a call follows.
-        let sections = any_of([section].into_iter().chain(self.calls.sections.iter().map(String::as_str)).map(spaced));
         let open = match self.wire.is_distinct(section) {
-            true => sections,
-            false => format!("{sections}\\s*{}", self.begin()),
+            true => self.section_starts(),
+            false => format!("{}\\s*{}", self.section_starts(), self.begin()),
         };
         match self.wire.section_marks(&self.cut.section_close).first() {
             Some(end) if !self.wire.is_distinct(end) => {
@@ -169,7 +173,7 @@ impl Plan<'_> {
         match (close, tail.iter().rposition(|piece| piece.text().is_some())) {
             ("", Some(at)) => {
                 let (text, values) = (tail.get(at).and_then(CallPart::text), tail.get(at + 1..));
-                let mut unread = Groups { has_name: true, has_id: true, bare: true };
+                let mut unread = Groups::unread();
                 let values = self.pieces(values.unwrap_or_default(), "", &mut unread);
                 let space = if values.is_empty() { "" } else { "\\s*" };
                 format!("{}{space}{values}", escape(text.unwrap_or_default().trim()))
@@ -314,7 +318,7 @@ impl Plan<'_> {
     }
 
     pub(super) fn begin(&self) -> String {
-        let mut unread = Groups { has_name: true, has_id: true, bare: true };
+        let mut unread = Groups::unread();
         let head = self.pieces(&self.calls.body.head, "", &mut unread);
         format!("{}{head}", self.text(&self.cut.open))
     }

@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
+use crate::derive::proof::Proof;
 use crate::derive::proof::branches::Branch;
 use crate::derive::proof::case::Case;
 use crate::derive::proof::conversations::quoted;
-use crate::derive::proof::ordinary;
+use crate::derive::proof::ordinary::OrdinaryDelimiters;
 use crate::derive::proof::verdict::{Fate, Verdict};
-use crate::derive::proof::{OrdinaryDelimiters, Proof};
 use backchat_core::distinct;
 use backchat_core::json::Value;
 use backchat_parser::pattern::Pattern;
@@ -72,12 +72,11 @@ impl Excuses {
         let set = proof.cases.iter().filter(|case| !case.setting.is_empty());
         settings.extend(set.filter(|case| is_failed(&judge.fate(case))).map(|case| case.setting.clone()));
         settings.retain(|setting| !setting.is_empty());
-        let OrdinaryDelimiters { calls, reasoning, strings } = ordinary(template);
         let is_named = |text: &String| {
             let quoted = quoted(text);
             verdict.losses.iter().any(|loss| loss.is_assumed && loss.message.contains(&quoted))
         };
-        let named = calls.into_iter().chain(reasoning).flatten().chain(strings).filter(is_named);
+        let named = OrdinaryDelimiters::of(template).texts().filter(is_named);
         let named = named.map(|text| text.trim().to_owned()).collect();
         let goals = failed.iter().filter(|branch| branch.case.setting.is_empty()).map(|branch| branch.goal.clone());
         let patterns = patterns(template);

@@ -1,0 +1,146 @@
+//! Delimiters that are ordinary text, which prose and code may contain, and the answers that have such text.
+
+use super::conversations::{Reach, TestAnswer, called, quoted};
+use super::reading;
+use backchat_core::distinct;
+use backchat_parser::template::{Delimiter, Field, Template};
+use backchat_probe::probe::Answer;
+use backchat_probe::probe::marks::{is_closing, is_opening};
+
+/// Bytes of the longest delimiter that ordinary text may contain.
+const LONGEST: usize = 60;
+
+/// What one draft reads as delimiters of calls, reasoning or strings, if that is ordinary text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OrdinaryDelimiters {
+    calls: [Option<String>; 2],
+    reasoning: [Option<String>; 2],
+    /// What closes a string among the arguments.
+    strings: Vec<String>,
+}
+
+impl OrdinaryDelimiters {
+    /// The texts that a template reads as delimiters of calls, reasoning and strings, if answers and code may contain them:
+    /// no mark, such as a tag, is among them.
+    pub fn of(template: &Template) -> Self {
+        let ordinary = |delimiter: &Option<Delimiter>| {
+            let examples = delimiter.as_ref().map(|delimiter| delimiter.pattern().examples()).unwrap_or_default();
+            examples.into_iter().find(|text| is_ordinary(text))
+        };
+        let both =
+            |field: Option<&Field>| field.map_or([None, None], |field| [ordinary(&field.open), ordinary(&field.close)]);
+        let reasoning = reading::reasoning_field(template).and_then(|name| template.field(name));
+        let calls = template.field("tool_calls");
+        let values = calls.map(|field| field.content.value_parser().map_or(&field.content, |parser| &**parser));
+        let strings = values.iter().flat_map(|parser| parser.string_delims()).map(|(_, close)| close.clone());
+        Self {
+            calls: both(calls),
+            reasoning: both(reasoning),
+            strings: strings.filter(|text| is_ordinary(text)).collect(),
+        }
+    }
+
+    /// The answers for one draft whose delimiters are ordinary text: such text in content, reasoning and arguments.
+    pub fn answers(&self, named_ids: bool) -> Vec<TestAnswer> {
+        let OrdinaryDelimiters { calls: [open, close], reasoning, strings } = self;
+        let mut said: Vec<(String, Answer)> = Vec::new();
+        if let Some(open) = open {
+            let end = close.as_deref().unwrap_or("");
+            let text = format!("Like so:\n{open}{{\"a\": 1}}\n{end}\nDone.");
+            said.push((format!("{} in the answer", quoted(open)), Answer::content(&text)));
+            let thought = Answer::content("Yes, 43 km.").with_reasoning(&text);
+            said.push((format!("{} in the reasoning", quoted(open)), thought));
+        }
+        for close in distinct(close.iter().chain(strings)) {
+            let query = format!("f(1){close}\nif x: g([2]){close} end");
+            said.push((format!("{} in an argument", quoted(close)), called("run-sql.v2", [("query", query.into())])));
+        }
+        if let [Some(open), _] = reasoning {
+            let content = Answer::content(&format!("They wrote {open} there.\n{open} and so on."));
+            said.push((format!("{} in the answer", quoted(open)), content));
+        }
+        if let [_, Some(close)] = reasoning {
+            let thought = format!("They wrote {close} there.\n{close} and so on.");
+            said.push((
+                format!("{} in the reasoning", quoted(close)),
+                Answer::content("Yes, 43 km.").with_reasoning(&thought),
+            ));
+        }
+        said.into_iter().map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).collect()
+    }
+
+    /// An answer that has the text that opens calls behind the text that closes them, as two calls have it, if both are
+    /// ordinary text. Its name is that of the answer with the opening alone.
+    pub fn behind_close(&self, named_ids: bool) -> Option<TestAnswer> {
+        let [Some(open), Some(close)] = &self.calls else { return None };
+        let text = format!("Like this{close}{open} and that{close}\nDone.");
+        Some(TestAnswer::new(
+            format!("{} in the answer", quoted(open)),
+            Answer::content(&text),
+            Reach::Value,
+            named_ids,
+        ))
+    }
+
+    /// All of them.
+    pub fn texts(self) -> impl Iterator<Item = String> {
+        self.calls.into_iter().chain(self.reasoning).flatten().chain(self.strings)
+    }
+}
+
+/// Whether answers and code may contain a text.
+fn is_ordinary(text: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-$%&+~^".contains(c);
+    !text.trim().is_empty() && text.len() <= LONGEST && (text.chars().all(is_plain) || is_code(text.trim()))
+}
+
+/// Whether a text is signs of code, such as the end of a tag, an arrow or a shift. Signs between two brackets are a mark.
+fn is_code(text: &str) -> bool {
+    let is_mark = text.starts_with(is_opening) && text.ends_with(is_closing);
+    !is_mark && text.chars().all(|c| c.is_ascii_punctuation() || c.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
+
+    #[test]
+    fn delimiters_that_answers_and_code_may_contain_are_ordinary() {
+        let close = |text: &str| {
+            let closed = ANSWER.replace("</call>", &text.replace('\\', "\\\\").replace('"', "\\\""));
+            let [_, close] = OrdinaryDelimiters::of(&template(&closed)).calls;
+            close
+        };
+        for text in [")", "};", " />", "\">", "=>", ">>", "$ done", "END"] {
+            assert_eq!(close(text).as_deref(), Some(text));
+        }
+        for mark in ["</call>", "<|>", "<call", "[/CALL]"] {
+            assert_eq!(close(mark), None, "{mark}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_opens_behind_the_close_of_another_one_may_be_prose() {
+        let source = CHAT
+            .replace("{% for c", "{% if m.tool_calls %}<calls>{% endif %}{% for c")
+            .replace("<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "({{ c.function.name }} ")
+            .replace("}}}</call>{% endfor %}", "}}){% endfor %}{% if m.tool_calls %}</calls>{% endif %}");
+        let loose = ANSWER
+            .replace("\"open\": \"<call>\"", r#""open_pattern": "(?:<calls>|(?<=\\)))\\((?P<name>[\\w.-]+) ""#)
+            .replace("\"close\": \"</call>\"", r#""close_pattern": "\\)(?:</calls>|(?=\\())""#)
+            .replace("{content.name}", "{name}")
+            .replace("{content.arguments}", "{content}");
+        let strict = loose.replace(r"(?<=\\))", r"(?<=\\))(?<=<calls>(?:(?!</calls>).)*)");
+        with_proof(&source, |proof| {
+            let behind = |answer: &str| {
+                let verdict = proof.judge(&template(answer));
+                assert!(verdict.holds(), "{:?}", verdict.failures);
+                assert_eq!(verdict.excused.len(), 0);
+                verdict.excused_behind.iter().map(|loss| loss.message.clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(behind(&loose), ["`(a` in the answer is taken for a delimiter"]);
+            assert_eq!(behind(&strict), [""; 0]);
+        });
+    }
+}
