@@ -261,6 +261,17 @@ fn links_between_documents_resolve() {
     }
 }
 
+/// `src/lib.rs` makes doc tests of them.
+#[test]
+fn rust_in_documents_is_compiled() {
+    let compiled = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    for document in documents() {
+        let name = document.strip_prefix(root()).unwrap().display().to_string();
+        let has_rust = fs::read_to_string(&document).unwrap().lines().any(|line| line.starts_with("```rust"));
+        assert_eq!(compiled.contains(&format!("include_str!(\"../{name}\")")), has_rust, "{name}");
+    }
+}
+
 #[test]
 fn the_front_page_is_short() {
     let lines = fs::read_to_string(root().join("README.md")).unwrap().lines().count();
