@@ -110,7 +110,7 @@ impl Probe<'_, '_> {
         // What a filter changes is another spelling, not another form.
         for goal in coverage.goals().into_iter().filter(|goal| !matches!(goal.sought, Sought::Change(..))) {
             let base = goal.witnesses.first().and_then(|at| answers.get(*at)).unwrap_or(&answers[0]);
-            for suggested in suggestions(&goal, "", (base, 0), &[]) {
+            for suggested in suggestions(&goal, "", (base, &[]), &[]) {
                 let argument = suggested.answer.calls.first().and_then(|call| call.arguments.first());
                 let is_other = suggested.place.is_some_and(backchat_probe::coverage::Place::is_argument);
                 if let Some((key, value)) = argument.filter(|_| is_other) {

@@ -175,10 +175,12 @@ impl Coverage {
         }
     }
 
-    /// Whether some conversation had this outcome.
+    /// Whether some conversation had this outcome. What was nothing may have become a text of the answer.
     pub fn has(&self, goal: &Goal) -> bool {
-        let known = self.known.get(&(goal.span.start, goal.span.end, goal.is_own));
-        known.is_some_and(|branching| {
+        let was_nothing = goal.operands.iter().all(|(left, right)| left.is_null() && right.is_null());
+        let known = |is_own: bool| self.known.get(&(goal.span.start, goal.span.end, is_own));
+        let found = [known(goal.is_own), known(true).filter(|_| was_nothing)];
+        found.into_iter().flatten().any(|branching| {
             let [no, yes] = &branching.seen;
             if let Sought::Member(member) = &goal.sought {
                 return branching.has_met(member);
@@ -189,7 +191,9 @@ impl Coverage {
 
     /// The goals, in the order of their conditions in the template.
     pub fn goals(&self) -> Vec<Goal> {
-        self.known.iter().flat_map(|((start, end, is_own), branching)| branching.goals(*start..*end, *is_own)).collect()
+        let goals = self.known.iter();
+        let goals = goals.flat_map(|((start, end, is_own), branching)| branching.goals(*start..*end, *is_own));
+        goals.filter(|goal| !self.has(goal)).collect()
     }
 
     /// Outcomes that few texts of answers had, with the conversations that had them: others went the other way.

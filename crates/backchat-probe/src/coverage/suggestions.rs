@@ -1,14 +1,20 @@
 //! Conversations that may reach a goal, made from the operands of its condition: the value itself, a text that contains
 //! it, begins or ends with it, a text or a list just below and above a threshold, a setting, a tool of that name.
 
+mod earlier;
+mod lookups;
 mod sizes;
+mod texts;
 
 use super::goals::{Goal, Sought};
 use super::places::{Place, places};
-use crate::probe::{Answer, Setting};
+use crate::probe::{Answer, Message, Setting};
 use backchat_chat::Relation;
 use backchat_core::json::Value;
 use backchat_core::push_new;
+use earlier::earlier_texts;
+pub use lookups::argument_keys;
+use texts::{changed_by, constants, is_from, is_name, quoted};
 
 /// The longest text that is made to pass a threshold, in characters, and the most calls.
 const LONGEST: usize = 2000;
@@ -23,6 +29,8 @@ pub struct Suggested {
     pub answer: Answer,
     /// How many turns of a user, each with an answer, come before that history.
     pub rounds: usize,
+    /// A history in the place of that one.
+    pub history: Option<Vec<Message>>,
     /// Variables in addition to those of the known conversation.
     pub setting: Setting,
     /// A tool that no known conversation offers.
@@ -44,8 +52,8 @@ impl Suggested {
 
     /// An answer of other parts than the known one.
     fn of(answer: Answer, words: String) -> Self {
-        let (rounds, tool, place) = Default::default();
-        Self { answer, rounds, setting: Setting::new(), tool, place, likeness: Likeness::Part, words }
+        let (rounds, history, tool, place) = Default::default();
+        Self { answer, rounds, history, setting: Setting::new(), tool, place, likeness: Likeness::Part, words }
     }
 }
 
@@ -56,19 +64,10 @@ pub enum Likeness {
     Part,
     /// The condition mentions the variable.
     Mentioned,
+    /// An operand of the condition is a text before the answer.
+    Earlier,
     /// Nothing is known about the operands.
     Guess,
-}
-
-/// Whether a value in a condition is this text of the answer: equal to it except for white space and case, or the end
-/// or the beginning of it.
-fn is_from(text: &str, value: &str) -> bool {
-    let (text, value) = (text.trim(), value.trim());
-    if value.is_empty() || text.is_empty() {
-        return false;
-    }
-    let (lower, wanted) = (text.to_lowercase(), value.to_lowercase());
-    lower == wanted || (value.chars().count() > 3 && (lower.starts_with(&wanted) || lower.ends_with(&wanted)))
 }
 
 /// Collects suggestions, each once.
@@ -77,21 +76,20 @@ struct Made<'g> {
     /// The text of the condition in the chat template.
     condition: &'g str,
     answer: &'g Answer,
-    /// How many messages the known conversation has.
-    messages: usize,
+    /// The messages before it; none if they stay.
+    history: &'g [Message],
     found: Vec<Suggested>,
 }
 
-/// The conversations that may reach a goal, from one that missed it: its answer, and the number of its messages, 0 if its
-/// history stays. `condition` is the text of the condition in the chat template, `variables` are the switches of the
-/// template.
+/// The conversations that may reach a goal, from one that missed it: its answer, and the messages before it, none if they
+/// stay. `condition` is the text of the condition in the chat template, `variables` are the switches of the template.
 pub fn suggestions(
     goal: &Goal,
     condition: &str,
-    (answer, messages): (&Answer, usize),
+    (answer, history): (&Answer, &[Message]),
     variables: &[&str],
 ) -> Vec<Suggested> {
-    let mut made = Made { goal, condition, answer, messages, found: Vec::new() };
+    let mut made = Made { goal, condition, answer, history, found: Vec::new() };
     match &goal.sought {
         Sought::Outcome(relation) => {
             for (left, right) in &goal.operands {
@@ -136,47 +134,29 @@ impl Made<'_> {
     }
 
     fn by_operands(&mut self, relation: Relation, left: &Value, right: &Value) {
-        let constants = |value: &Value| -> Vec<String> {
-            let items = value.as_list().map_or(std::slice::from_ref(value), |items| items);
-            items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
-        };
+        let is_kind = relation == Relation::Test;
+        for (place, text) in places(self.answer) {
+            let is_free = matches!(place, Place::Content | Place::Reasoning | Place::Value(..));
+            for made in self.instead(relation, (left, right), text).iter().filter(|_| is_free || !is_kind) {
+                self.text(place, made);
+            }
+        }
+        for (place, text) in earlier_texts(self.history) {
+            self.instead(relation, (left, right), text).iter().for_each(|made| self.before(place, made));
+            if relation == Relation::Truth && left.as_str().is_some_and(|left| is_from(text, left)) {
+                self.before(place, "");
+            }
+        }
         match relation {
-            Relation::Equal if self.goal.wanted => {
-                for (from, to) in [(left, right), (right, left)] {
-                    for (place, _) in self.sources(from) {
-                        constants(to).iter().for_each(|text| self.text(place, text));
-                    }
-                }
-            }
-            Relation::Equal => self.others(left),
-            Relation::In | Relation::Key => {
-                for (place, _) in self.sources(left) {
-                    constants(right).iter().for_each(|text| self.text(place, text));
-                }
-                // A constant that is sought in a text of the answer.
-                for (place, text) in self.sources(right) {
-                    constants(left).iter().for_each(|constant| self.containing(place, &text, constant));
-                }
-            }
-            Relation::StartsWith | Relation::EndsWith => {
-                for (place, text) in self.sources(left) {
-                    for constant in constants(right) {
-                        let made = match relation {
-                            Relation::StartsWith => format!("{constant}{text}"),
-                            _ => format!("{text}{constant}"),
-                        };
-                        self.text(place, &made);
-                        self.text(place, &constant);
-                    }
-                }
+            Relation::Equal if !self.goal.wanted => self.others(left),
+            Relation::In | Relation::Key => self.by_key(left, right),
+            Relation::Truth | Relation::Items | Relation::Test => {
+                self.presence(left);
+                self.by_lookup(left);
             }
             // Numbers are compared all together.
             Relation::Less | Relation::Greater => {}
-            Relation::Truth | Relation::Items => self.presence(left),
-            Relation::Test => {
-                self.presence(left);
-                self.kinds(left);
-            }
+            Relation::Equal | Relation::StartsWith | Relation::EndsWith => {}
         }
     }
 
@@ -194,12 +174,6 @@ impl Made<'_> {
     fn others(&mut self, value: &Value) {
         for (place, _) in self.sources(value) {
             self.text(place, "Amber");
-        }
-    }
-
-    fn containing(&mut self, place: Place, text: &str, constant: &str) {
-        for made in [format!("{text} {constant} {text}"), format!("{text}{constant}"), format!("{constant}{text}")] {
-            self.text(place, &made);
         }
     }
 
@@ -239,23 +213,6 @@ impl Made<'_> {
             let content = self.answer.content.clone().unwrap_or_default();
             for text in [content.to_uppercase(), "12".to_owned()] {
                 self.text(Place::Content, &text);
-            }
-        }
-    }
-
-    /// Texts of other characters in place of one that a method such as `isdigit` does not take, or of one that begins or
-    /// ends with it.
-    fn kinds(&mut self, value: &Value) {
-        let is_about = |tested: &&str| !tested.is_empty() && self.condition.contains(".is");
-        let Some(tested) = value.as_str().filter(is_about) else { return };
-        let is_part = |text: &str| is_from(text, tested) || text.starts_with(tested) || text.ends_with(tested);
-        let found: Vec<(Place, String)> =
-            places(self.answer).into_iter().map(|(place, text)| (place, text.to_owned())).collect();
-        for (place, text) in found {
-            if matches!(place, Place::Content | Place::Reasoning | Place::Value(..)) && is_part(&text) {
-                for made in ["12".to_owned(), text.to_uppercase(), text.to_lowercase(), "Word".to_owned()] {
-                    self.text(place, &made);
-                }
             }
         }
     }
@@ -341,37 +298,6 @@ impl Made<'_> {
     }
 }
 
-/// Texts, made from one that a filter leaves as it is, that it may change.
-fn changed_by(name: &str, argument: Option<&str>, limit: Option<usize>, text: &str) -> Vec<String> {
-    let around = |sign: &str| vec![format!("{text}{sign}{text}"), format!("{sign}{text}"), format!("{text}{sign}")];
-    match (name, argument) {
-        ("trim" | "strip", None) => vec![format!("  {text}\n")],
-        ("lstrip", None) => vec![format!("  {text}")],
-        ("rstrip", None) => vec![format!("{text}\n")],
-        ("lower" | "upper" | "capitalize" | "title" | "swapcase" | "casefold", _) => {
-            let mut words = text.chars();
-            let first: String = words.next().into_iter().flat_map(char::to_uppercase).collect();
-            let lower: String = text.chars().take(1).flat_map(char::to_lowercase).chain(text.chars().skip(1)).collect();
-            vec![format!("{first}{}", words.as_str()), lower, text.to_uppercase(), text.to_lowercase()]
-        }
-        ("[]" | "truncate" | "wordwrap", _) => {
-            limit.filter(|limit| *limit <= LONGEST).map(|limit| sized(limit + 30)).into_iter().collect()
-        }
-        (_, Some(sign)) if !sign.is_empty() => around(sign),
-        ("escape" | "e" | "forceescape" | "urlencode" | "striptags", _) => around(" <b> & 'c' "),
-        ("split" | "splitlines", None) => around("\n"),
-        ("title()" | "indent", _) => around("\n"),
-        _ => Vec::new(),
-    }
-}
-
-/// A text of words with this many characters.
-fn sized(length: usize) -> String {
-    let text: String = "Word by word it goes on, ".chars().cycle().take(length).collect();
-    // White space at the end would not be part of the text.
-    if text.ends_with(' ') { format!("{}.", text.trim_end()) } else { text }
-}
-
 /// Whether an expression mentions a variable.
 fn mentions(expression: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -380,15 +306,6 @@ fn mentions(expression: &str, name: &str) -> bool {
         let after = expression.get(at + name.len()..).and_then(|text| text.chars().next());
         !before.is_some_and(|c| is_part(c) || c == '.') && !after.is_some_and(is_part)
     })
-}
-
-/// Whether a tool may have this name.
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
-}
-
-fn quoted(text: &str) -> String {
-    format!("{:?}", backchat_core::diagnostic::shortened(text, 40))
 }
 
 #[cfg(test)]
@@ -410,6 +327,17 @@ mod tests {
         Answer::calls(vec![call]).with_content("Yes, 43 km.").with_reasoning("That is easy.")
     }
 
+    /// What comes before it: words of a system message and of a user, and a result.
+    fn history() -> Vec<Message> {
+        let call = Call { id: "x1".to_owned(), name: "get_time".to_owned(), arguments: Object::new() };
+        vec![
+            Message::System("Be brief.".to_owned()),
+            Message::User("When?".to_owned()),
+            Message::Assistant(Answer::calls(vec![call]).with_reasoning("I do not know.")),
+            Message::Tool { id: "x1".to_owned(), name: "get_time".to_owned(), content: "Noon.".to_owned() },
+        ]
+    }
+
     /// The words of the first suggestion that reaches the only goal of a condition.
     fn reached(condition: &str) -> Option<String> {
         let source = format!(
@@ -420,12 +348,12 @@ mod tests {
         let none = Object::new();
         let prober = Prober::new(&template, &none, None)
             .with_reasoning(Some(&crate::probe::ReasoningInput::Key("thinking".to_owned())));
+        let history = history();
         let watch = |suggested: &Suggested, coverage: &mut Coverage| {
             let round = [Message::User("Hi.".to_owned()), Message::Assistant(suggested.answer.clone())];
-            coverage.add(
-                prober.ran(&vec![round; 1 + suggested.rounds].concat(), &suggested.setting, false).unwrap(),
-                &suggested.answer,
-            );
+            let before = suggested.history.as_ref().unwrap_or(&history);
+            let messages = [&vec![round.clone(); suggested.rounds].concat(), before, &round[1..]].concat();
+            coverage.add(prober.ran(&messages, &suggested.setting, false).unwrap(), &suggested.answer);
         };
         let mut coverage = Coverage::default();
         watch(&Suggested::of(answer(), String::new()), &mut coverage);
@@ -434,7 +362,9 @@ mod tests {
             coverage.goals().into_iter().filter(|goal| goal.span.start >= at && goal.span.end <= at + condition.len());
         for goal in goals {
             let variables = ["effort", "style"];
-            for suggested in suggestions(&goal, &source[goal.span.clone()], (&answer(), 2), &variables) {
+            let mut made = suggestions(&goal, &source[goal.span.clone()], (&answer(), &history), &variables);
+            made.sort_by_key(|suggested| suggested.likeness);
+            for suggested in made {
                 watch(&suggested, &mut coverage);
                 if coverage.has(&goal) {
                     return Some(suggested.words);
@@ -454,10 +384,16 @@ mod tests {
             ("{% if m.thinking | length < 5 %}{% endif %}", "the reasoning \"Word\""),
             ("{% if c.function.name == 'python' %}{% endif %}", "a call of \"python\""),
             ("{% if c.function.name in ['run_sql', 'python'] %}{% endif %}", "a call of \"run_sql\""),
+            ("{% if c.function.arguments.code is defined %}{% endif %}", "the argument named \"code\""),
+            ("{% if 'code' in c.function.arguments %}{% endif %}", "the argument named \"code\""),
+            ("{% if 'loud' in messages[0].content %}{% endif %}", "the system message \"Be brief. loud Be brief.\""),
+            ("{% if messages[1].content == 'Now' %}{% endif %}", "the user's message \"Now\""),
+            ("{% if messages[3].content.startswith('Error') %}{% endif %}", "the result \"ErrorNoon.\""),
+            ("{% if messages[3].name in ['python'] %}{% endif %}", "a result of the tool \"python\""),
             ("{% if m.tool_calls | length > 3 %}{% endif %}", "4 calls"),
             ("{% if c.function.arguments | length > 4 %}{% endif %}", "5 arguments"),
             ("{% if m.content[0].isdigit() %}{% endif %}", "the answer \"12\""),
-            ("{% if messages | length > 6 %}{% endif %}", "6 earlier messages"),
+            ("{% if messages | length > 8 %}{% endif %}", "4 earlier messages"),
             ("{{ c.function.arguments.km | round(1) }}", "the argument 12.34567"),
             ("{% if c.function.arguments.city == 'Brno' %}{% endif %}", "the argument \"Brno\""),
             ("{% if effort == 'high' %}{% endif %}", "`effort` set to \"high\""),

@@ -210,7 +210,7 @@ impl<'t> Setup<'_, 't> {
             let is_prompt = answer.is_none();
             let messages: Vec<Message> = answer.map(Message::Assistant).into_iter().collect();
             let text = Scene { prober, history, setting }.render(&messages, is_prompt)?;
-            Some(text.get(text.rfind(history.last)?..)?.to_owned())
+            Some(text.get(text.rfind(&*history.last)?..)?.to_owned())
         };
         [shown(plain, None), shown(plain, Some(said)), shown(offering, Some(called()))]
     }

@@ -284,4 +284,39 @@ mod tests {
         assert!(found > 0);
         assert!(losses.iter().any(|loss| loss.starts_with("with 6 earlier messages, the template")), "{losses:?}");
     }
+
+    #[test]
+    fn a_branch_that_earlier_messages_decide_is_named_by_their_text() {
+        for (condition, words) in [
+            (
+                "messages[0].role == 'system' and 'loud' in messages[0].content",
+                "the system message \"Answer in one line. loud",
+            ),
+            ("messages[loop.index0 - 1].content.endswith('/raw')", "the user's message \"How far is it"),
+            ("messages[loop.index0 - 1].name == 'python'", "a result of the tool \"python\""),
+            ("messages[loop.index0 - 1].content | length > 90", "the user's message \"Word by word"),
+            (
+                "m.role == 'assistant' and loop.index0 > 1 and messages[loop.index0 - 2].content == 'Really?'",
+                "the earlier answer \"Really?\"",
+            ),
+        ] {
+            let marked = format!("{{{{ '<late>' if loop.index0 > 0 and {condition} }}}}{{{{ m.content }}}}");
+            let (losses, found) = proved(&CHAT.replacen("{{ m.content }}", &marked, 1));
+            let start = format!("with {words}");
+            assert!(found > 0 && losses.iter().any(|loss| loss.starts_with(&start)), "{condition}: {losses:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_shows_neither_name_nor_keys_for_an_argument_is_named() {
+        let raw = "{% for c in m.tool_calls or [] %}{% if c.function.arguments.code %}<raw>{{ c.function.arguments.code }}</raw>\
+                   {% else %}";
+        let tool = CHAT.replacen("{% for c in m.tool_calls or [] %}", raw, 1).replacen(
+            "{% endfor %}<end>",
+            "{% endif %}{% endfor %}<end>",
+            1,
+        );
+        let (losses, _) = proved(&tool);
+        assert!(losses.iter().any(|loss| loss.starts_with("with the argument named \"code\"")), "{losses:?}");
+    }
 }

@@ -292,11 +292,11 @@ fn keep(expected: &mut Answer, said: &Answer, place: Place) {
         Place::Content => expected.content.clone_from(&said.content),
         Place::Reasoning => expected.reasoning.clone_from(&said.reasoning),
         Place::Id(_) => expected.calls.clone_from(&said.calls),
-        Place::Name(_) => {
+        Place::Name(_) | Place::Key(..) => {
             expected.calls.clone_from(&said.calls);
             expected.calls.iter_mut().for_each(|call| call.id.clear());
         }
-        Place::Value(..) | Place::Key(..) => {}
+        Place::Value(..) => {}
     }
 }
 

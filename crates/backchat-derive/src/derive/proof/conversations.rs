@@ -1,5 +1,7 @@
 //! The conversations of the proof. None is a probe, and each tests one way in which a parser can fail.
 
+use std::borrow::Cow;
+
 use backchat_core::json::{self, Object, Value};
 use backchat_probe::coverage::Place;
 use backchat_probe::probe::{Answer, Call, Message, PART_BREAK, schema};
@@ -37,14 +39,28 @@ pub(super) enum Reach {
 #[derive(Clone, Debug)]
 pub struct History {
     /// A description that follows the name of an answer.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub messages: Vec<Message>,
     /// A unique text near the end of the last message, to find the end of the history.
-    pub last: &'static str,
+    pub last: Cow<'static, str>,
     /// Whether answers are tried after it under every setting.
     pub is_main: bool,
     /// Whether only the plainest answers are tried after it.
     pub is_brief: bool,
+}
+
+impl History {
+    /// A history that answers are tried after under every setting. The last word of its last message ends it.
+    pub fn main(name: String, messages: Vec<Message>) -> Self {
+        let text = match messages.last() {
+            Some(Message::System(text) | Message::User(text) | Message::Tool { content: text, .. }) => text.as_str(),
+            Some(Message::Assistant(_)) | None => "",
+        };
+        let last = text.split_whitespace().next_back().unwrap_or_default();
+        let word = last.trim_matches(|c: char| !c.is_alphanumeric());
+        let last = Cow::Owned(if word.is_empty() { last } else { word }.to_owned());
+        Self { name: name.into(), messages, last, is_main: true, is_brief: false }
+    }
 }
 
 const QUESTION: &str = "How far is it to Brzeg, say by 7f3a?";
@@ -53,7 +69,7 @@ const EARLIER_THOUGHT: &str = "They only greet me.";
 /// The histories that answers follow.
 pub(super) fn histories(named_ids: bool, several: bool) -> Vec<History> {
     let user = |text: &str| Message::User(text.to_owned());
-    let mut lookup = call("c4LL9xyz1", "lookup_city", r#"{"query": "Brzeg"}"#);
+    let mut lookup = call("c4LL9xyz1", "lookup_city", r#"{"country": "Poland"}"#);
     let mut clock = call("d5MM8wvu2", "get_time", "{}");
     name_ids(std::slice::from_mut(&mut lookup), named_ids, 0);
     name_ids(std::slice::from_mut(&mut clock), named_ids, 1);
@@ -70,9 +86,9 @@ pub(super) fn histories(named_ids: bool, several: bool) -> Vec<History> {
     let first = result(&lookup, r#"{"population": 36000, "ref": "res-91bd"}"#);
     let greeted = Message::Assistant(Answer::content("Good <b>day</b> to you.").with_reasoning(EARLIER_THOUGHT));
     let history = |name: &'static str, messages: Vec<Message>, last: &'static str| History {
-        name,
+        name: name.into(),
         messages,
-        last,
+        last: last.into(),
         is_main: false,
         is_brief: false,
     };
@@ -413,13 +429,13 @@ mod tests {
                         Message::Assistant(answer) => answer.content.as_deref(),
                     })
                     .collect();
-                let count: usize = texts.iter().map(|text| text.matches(history.last).count()).sum();
+                let count: usize = texts.iter().map(|text| text.matches(&*history.last).count()).sum();
                 assert_eq!(count, 1, "{}", history.name);
-                assert!(texts.last().unwrap().contains(history.last), "{}", history.name);
+                assert!(texts.last().unwrap().contains(&*history.last), "{}", history.name);
             }
         }
-        let names = |several| histories(false, several).iter().map(|history| history.name).collect::<Vec<_>>();
-        assert!(names(true).contains(&"after two results") && !names(false).contains(&"after two results"));
+        let has_two = |several| histories(false, several).iter().any(|history| history.name == "after two results");
+        assert!(has_two(true) && !has_two(false));
     }
 
     #[test]

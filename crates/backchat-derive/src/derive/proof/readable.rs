@@ -110,13 +110,7 @@ impl Proof<'_> {
         // One prompt leads to all turns, with or without calls.
         request.always_tools = shows_calls;
         let messages = vec![Message::User(QUESTION.to_owned())];
-        let history = History {
-            name: "after a question",
-            messages: messages.clone(),
-            last: "for tonight.",
-            is_main: true,
-            is_brief: false,
-        };
+        let history = History::main("after a question".to_owned(), messages.clone());
         let (histories, turn_starts) = (vec![history], TurnStarts::default());
         let Self { plain, tokens, .. } = self;
         let cutter = Cutter { plain, offering: &offering, request: &request, histories, tokens: *tokens, turn_starts };

@@ -83,7 +83,7 @@ impl Scene<'_, '_> {
     /// A turn with this answer, in the render of the conversation that ends with it.
     pub fn turn(&self, answer: &Answer) -> Option<Turn> {
         let whole = self.render(&[Message::Assistant(answer.clone())], false)?;
-        let said = whole.rfind(self.history.last)? + self.history.last.len();
+        let said = whole.rfind(&*self.history.last)? + self.history.last.len();
         let (head, text) = whole.split_at_checked(said)?;
         let (head, text) = (head.to_owned(), self.without_closing(text).unwrap_or_else(|| text.to_owned()));
         Some(Turn { head, text, whole })
@@ -93,7 +93,7 @@ impl Scene<'_, '_> {
     /// close the message before a prompt differently from an earlier one: those marks are not in the prompt, and any
     /// message may follow them.
     fn without_closing(&self, turn: &str) -> Option<String> {
-        let History { messages, last: words, .. } = self.history;
+        let (messages, words) = (&self.history.messages, &*self.history.last);
         let (Message::User(last) | Message::Tool { content: last, .. }) = messages.last()? else { return None };
         let (_, said) = last.rsplit_once(words)?;
         let prompt = self.render(&[], true)?;
@@ -135,7 +135,7 @@ impl Scene<'_, '_> {
         let answer = Message::Assistant(Answer::content(&format!("{thought}{close}{rest}")));
         let earlier = [answer, Message::User(NEXT.to_owned())];
         [&earlier[..1], &earlier].into_iter().filter_map(|more| self.render(more, false)).any(|text| {
-            let turn = text.rsplit_once(self.history.last).map_or("", |(_, turn)| turn);
+            let turn = text.rsplit_once(&*self.history.last).map_or("", |(_, turn)| turn);
             turn.contains(rest) && !turn.contains(thought)
         })
     }

@@ -72,7 +72,7 @@ impl TurnStart {
     pub fn find(scene: &Scene<'_, '_>, tokens: &Tokens<'_>, openings: &mut Vec<String>) -> Option<Self> {
         let Scene { prober, history, setting } = *scene;
         let prompt = scene.render(&[], true)?;
-        let said = prompt.rfind(history.last)? + history.last.len();
+        let said = prompt.rfind(&*history.last)? + history.last.len();
         let mut turns = Vec::new();
         for text in PLAIN {
             turns.push((text, scene.turn(&Answer::content(text))?.text));

@@ -1,6 +1,8 @@
 //! Conversations of another size: longer texts, more calls, arguments or messages, and numbers with more digits.
 
-use super::{LONGEST, MOST_CALLS, Made, Suggested, sized};
+use super::earlier::earlier_texts;
+use super::texts::sized;
+use super::{LONGEST, MOST_CALLS, Made, Suggested};
 use crate::coverage::places::{Place, places};
 use crate::probe::{Answer, Call};
 use backchat_chat::Relation;
@@ -43,25 +45,23 @@ impl Made<'_> {
 
     /// Texts of this length, in place of those that have the one seen.
     fn texts(&mut self, seen: usize, wanted: usize) {
-        let texts = places(self.answer).into_iter().filter(|(place, text)| {
-            let lengths = [text.chars().count(), text.trim().chars().count(), text.split_whitespace().count()];
-            !matches!(place, Place::Name(_) | Place::Key(..)) && lengths.contains(&seen)
-        });
-        for (place, text) in texts.map(|(place, text)| (place, text.to_owned())).collect::<Vec<_>>() {
-            let words = text.split_whitespace().count();
-            let made = if seen == words && words != text.chars().count() {
-                vec!["word"; wanted].join(" ")
-            } else {
-                sized(wanted)
-            };
-            self.text(place, &made);
+        for (place, text) in places(self.answer) {
+            if let Some(made) =
+                resized(text, seen, wanted).filter(|_| !matches!(place, Place::Name(_) | Place::Key(..)))
+            {
+                self.text(place, &made);
+            }
+        }
+        for (place, text) in earlier_texts(self.history) {
+            resized(text, seen, wanted).iter().for_each(|made| self.before(place, made));
         }
     }
 
     /// A longer conversation, if the number seen may be that of its messages or the place of one.
     fn rounds(&mut self, seen: usize, wanted: usize) {
         let rounds = wanted.saturating_sub(seen).div_ceil(2);
-        let is_about = self.condition.contains("messages") && seen <= self.messages;
+        let is_about =
+            self.condition.contains("messages") && seen <= self.history.len() + 1 && !self.history.is_empty();
         if is_about && (1..=MOST_ROUNDS).contains(&rounds) {
             let words = format!("{} earlier messages", 2 * rounds);
             self.push(Suggested { rounds, ..Suggested::of(self.answer.clone(), words) });
@@ -119,6 +119,17 @@ impl Made<'_> {
                 self.part(answer, format!("the argument {number}"));
             }
         }
+    }
+}
+
+/// A text of another length, if it has the one seen: characters, or words.
+fn resized(text: &str, seen: usize, wanted: usize) -> Option<String> {
+    let words = text.split_whitespace().count();
+    let characters = [text.chars().count(), text.trim().chars().count()];
+    match seen {
+        _ if characters.contains(&seen) => Some(sized(wanted)),
+        _ if words == seen => Some(vec!["word"; wanted].join(" ")),
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Branch, Branches};
 use backchat_chat::ended;
 use backchat_core::diagnostic::line_column;
 use backchat_core::push_new;
-use backchat_probe::coverage::{Coverage, Goal, Likeness, Place, Sought, Suggested, suggestions};
+use backchat_probe::coverage::{Coverage, Goal, Likeness, Place, Sought, Suggested, argument_keys, suggestions};
 use backchat_probe::probe::{Answer, Message, Setting};
 use std::rc::Rc;
 
@@ -22,9 +22,6 @@ const MOST_GUESSES: usize = 12;
 
 /// From how many conversations suggestions for one goal are made.
 const MOST_WITNESSES: usize = 3;
-
-/// How many arguments a tool that the template knows is called with.
-const MOST_KEYS: usize = 6;
 
 /// How many conversations that take a branch are proved.
 const MOST_FOUND: usize = 24;
@@ -63,25 +60,6 @@ fn after_rounds(history: &[Message], rounds: usize) -> Vec<Message> {
     let (first, rest) = history.split_at_checked(at).unwrap_or((history, &[]));
     let round = [Message::User("And then?".to_owned()), Message::Assistant(Answer::content("We will see."))];
     [first, &vec![round; rounds].concat(), rest].concat()
-}
-
-/// The names that an expression looks up in the arguments of calls.
-fn argument_keys(source: &str) -> Vec<String> {
-    const METHODS: [&str; 5] = ["items", "keys", "values", "get", "pop"];
-    let key = |rest: &str| -> Option<String> {
-        let rest = rest.strip_prefix("']").or_else(|| rest.strip_prefix("\"]")).unwrap_or(rest);
-        let rest = rest.strip_prefix('.').or_else(|| rest.strip_prefix("['")).or_else(|| rest.strip_prefix("[\""))?;
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        rest.get(..end).filter(|key| !key.is_empty() && !METHODS.contains(key)).map(str::to_owned)
-    };
-    let mut keys = Vec::new();
-    for rest in source.split("arguments").skip(1) {
-        if let Some(key) = key(rest) {
-            push_new(&mut keys, key);
-        }
-    }
-    keys.truncate(MOST_KEYS);
-    keys
 }
 
 impl<'p, 't> Search<'p, 't> {
@@ -132,7 +110,7 @@ impl<'p, 't> Search<'p, 't> {
         let source = self.proof.plain.template().source();
         let variables = self.proof.plain.switches();
         let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
-        for likeness in [Likeness::Part, Likeness::Mentioned, Likeness::Guess] {
+        for likeness in [Likeness::Part, Likeness::Mentioned, Likeness::Earlier, Likeness::Guess] {
             // What is only guessed must not use up the renders.
             self.left = if likeness == Likeness::Guess { self.left.min(MOST_GUESSES) } else { self.left };
             for goal in self.coverage.goals() {
@@ -185,7 +163,7 @@ impl<'p, 't> Search<'p, 't> {
         bases.sort_by_key(|known| std::cmp::Reverse(parts(known)));
         let bases: Vec<Known> = bases.into_iter().take(MOST_WITNESSES).cloned().collect();
         for base in bases {
-            let made = suggestions(&goal, condition, (&base.answer, base.history.len() + 1), variables);
+            let made = suggestions(&goal, condition, (&base.answer, &base.history), variables);
             let made: Vec<Suggested> = made.into_iter().flat_map(|suggested| self.with_own_keys(suggested)).collect();
             for suggested in made {
                 if self.left == 0 || self.coverage.has(&goal) {
@@ -197,7 +175,8 @@ impl<'p, 't> Search<'p, 't> {
                 self.left -= 1;
                 let mut setting = base.setting.clone();
                 setting.extend(suggested.setting.iter().map(|(name, value)| (name.to_owned(), value.clone())));
-                let history = after_rounds(&base.history, suggested.rounds).into();
+                let history = suggested.history.as_deref().unwrap_or(&base.history);
+                let history = after_rounds(history, suggested.rounds).into();
                 let known = Known { answer: suggested.answer.clone(), history, setting, ..base.clone() };
                 self.watch(&known, suggested.tool.as_deref());
                 if self.coverage.has(&goal) {
@@ -219,9 +198,14 @@ impl Reached {
     /// answer that did.
     fn said(&self, proof: &Proof<'_>, all: &[Reached]) -> Vec<TestAnswer> {
         let named_ids = proof.request.calls.named_ids;
+        let usual = conversations::answers(named_ids, &[]).into_iter().filter(|said| said.reach == Reach::Settings);
+        if self.suggested.history.is_some() {
+            return usual.collect();
+        }
         if self.suggested.setting.is_empty() {
-            // A tool may have a mark instead of its name.
-            let keeps = self.suggested.place.filter(|place| self.is_change() || matches!(place, Place::Name(_)));
+            // A tool may have a mark instead of its name, and so may one with a certain argument.
+            let has_mark = |place: &Place| matches!(place, Place::Name(_) | Place::Key(..));
+            let keeps = self.suggested.place.filter(|place| self.is_change() || has_mark(place));
             let name = format!("an answer with {}", self.suggested.words);
             let tested =
                 |name: &str, answer| TestAnswer { keeps, ..TestAnswer::new(name, answer, Reach::Value, named_ids) };
@@ -246,8 +230,7 @@ impl Reached {
             );
             return said;
         }
-        let said = conversations::answers(named_ids, &[]).into_iter().filter(|said| said.reach == Reach::Settings);
-        let said = said.map(|said| TestAnswer {
+        let said = usual.map(|said| TestAnswer {
             name: format!("{} with {}", said.name, self.suggested.words),
             reach: Reach::Histories,
             ..said
@@ -297,17 +280,21 @@ impl Reached {
     fn branches(&self, proof: &Proof<'_>, all: &[Reached]) -> Vec<Branch> {
         let Proof { plain, request, tokens, .. } = proof;
         let said = self.said(proof, all);
-        let rounds = self.suggested.rounds;
-        if self.known.setting.is_empty() && self.suggested.tool.is_none() && rounds == 0 {
+        let Suggested { rounds, tool, history, .. } = &self.suggested;
+        let is_after_known = *rounds == 0 && history.is_none();
+        if self.known.setting.is_empty() && tool.is_none() && is_after_known {
             return self.listed(proof, proof.cut(|cutter| cutter.cases(&said)));
         }
         let calls = request.calls;
-        let histories: Vec<_> = conversations::histories(calls.named_ids, calls.several)
-            .into_iter()
-            .filter(|history| history.is_main)
-            .map(|history| History { messages: after_rounds(&history.messages, rounds), ..history })
-            .collect();
-        let offers = offering(&proof.offering, self.suggested.tool.as_deref());
+        let histories = match history {
+            Some(history) => vec![History::main(format!("after {}", self.suggested.words), history.clone())],
+            None => conversations::histories(calls.named_ids, calls.several)
+                .into_iter()
+                .filter(|history| history.is_main)
+                .map(|history| History { messages: after_rounds(&history.messages, *rounds), ..history })
+                .collect(),
+        };
+        let offers = offering(&proof.offering, tool.as_deref());
         let mut request = request.clone();
         request.usage.settings = vec![self.known.setting.clone()];
         let turn_starts = TurnStarts::default();
@@ -347,18 +334,5 @@ impl Branches {
         let mut open: Vec<usize> = outcomes.map(|goal| line_column(source, goal.span.start).0).collect();
         open.dedup();
         Self { found, branching: Branching { conditions, both, open } }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_names_that_a_template_looks_up_in_arguments_are_found() {
-        let source =
-            "{{ c.arguments.code }}{{ c['arguments']['sql'] }}{% for k, v in c.arguments.items() %}{{ arguments }}";
-        assert_eq!(argument_keys(source), ["code", "sql"]);
-        assert_eq!(argument_keys("{{ c.arguments['sql'] }}"), ["sql"]);
     }
 }

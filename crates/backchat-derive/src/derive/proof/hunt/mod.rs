@@ -173,7 +173,7 @@ impl Hunter<'_, '_> {
         for goal in self.coverage.goals() {
             let condition = source.get(goal.span.clone()).unwrap_or_default();
             for base in &bases {
-                let made = suggestions(&goal, condition, (&base.answer, 0), &[]);
+                let made = suggestions(&goal, condition, (&base.answer, &[]), &[]);
                 let is_shown = |answer: &Answer| self.trials.shape.several || answer.calls.len() < 2;
                 let made = made.into_iter().filter(|made| is_shown(&made.answer)).take(MOST_SUGGESTED);
                 self.trials.next.extend(made.map(|made| Trial { answer: made.answer, ..base.clone() }));

@@ -1,0 +1,81 @@
+//! Conversations with another text before the answer: what a user, a system message or a tool says may decide how a turn is
+//! written.
+
+use super::{Likeness, Made, Suggested, is_name, quoted};
+use crate::probe::Message;
+
+/// A text before an answer: that of the message at this place, or the name of the tool whose result it is.
+#[derive(Clone, Copy)]
+pub(super) enum Earlier {
+    Said(usize),
+    Tool(usize),
+}
+
+/// The texts of a history, the last message's first.
+pub(super) fn earlier_texts(history: &[Message]) -> Vec<(Earlier, &str)> {
+    let mut found = Vec::new();
+    for (at, message) in history.iter().enumerate().rev() {
+        match message {
+            Message::System(text) | Message::User(text) => found.push((Earlier::Said(at), text.as_str())),
+            Message::Tool { name, content, .. } => {
+                found.extend([(Earlier::Said(at), content.as_str()), (Earlier::Tool(at), name.as_str())]);
+            }
+            Message::Assistant(answer) => found.extend(answer.content.as_deref().map(|text| (Earlier::Said(at), text))),
+        }
+    }
+    found
+}
+
+impl Earlier {
+    /// The history with another text here. A tool has its other name in its call, too.
+    fn replaced(self, history: &[Message], text: &str) -> Vec<Message> {
+        let mut history = history.to_vec();
+        match self {
+            Self::Said(at) => match history.get_mut(at) {
+                Some(Message::System(said) | Message::User(said) | Message::Tool { content: said, .. }) => {
+                    text.clone_into(said);
+                }
+                Some(Message::Assistant(answer)) => answer.content = Some(text.to_owned()),
+                None => {}
+            },
+            Self::Tool(at) => {
+                let Some(Message::Tool { id, name, .. }) = history.get_mut(at) else { return history };
+                text.clone_into(name);
+                let id = id.clone();
+                let calls = history.iter_mut().filter_map(|message| match message {
+                    Message::Assistant(answer) => Some(&mut answer.calls),
+                    _ => None,
+                });
+                calls.flatten().filter(|call| call.id == id).for_each(|call| text.clone_into(&mut call.name));
+            }
+        }
+        history
+    }
+
+    fn words(self, history: &[Message]) -> &'static str {
+        let (Self::Said(at) | Self::Tool(at)) = self;
+        match (self, history.get(at)) {
+            (Self::Tool(_), _) => "a result of the tool",
+            (_, Some(Message::System(_))) => "the system message",
+            (_, Some(Message::Tool { .. })) => "the result",
+            (_, Some(Message::Assistant(_))) => "the earlier answer",
+            _ => "the user's message",
+        }
+    }
+}
+
+impl Made<'_> {
+    /// Another text there.
+    pub(super) fn before(&mut self, place: Earlier, text: &str) {
+        let tool = matches!(place, Earlier::Tool(_)).then(|| text.to_owned());
+        if tool.is_some() && !is_name(text) {
+            return;
+        }
+        self.push(Suggested {
+            history: Some(place.replaced(self.history, text)),
+            likeness: Likeness::Earlier,
+            tool,
+            ..Suggested::of(self.answer.clone(), format!("{} {}", place.words(self.history), quoted(text)))
+        });
+    }
+}

@@ -1,0 +1,81 @@
+//! Conversations whose calls have the arguments that a chat template looks up by name.
+
+use super::{Likeness, Made, Suggested, constants};
+use crate::coverage::places::{Place, places};
+use crate::probe::{Answer, Message};
+use backchat_core::json::Value;
+use backchat_core::push_new;
+
+/// How many names are taken from one expression.
+const MOST_NAMES: usize = 6;
+
+/// The names that an expression looks up in the arguments of calls.
+pub fn argument_keys(source: &str) -> Vec<String> {
+    let mut keys = Vec::new();
+    for rest in source.split("arguments").skip(1) {
+        let rest = rest.strip_prefix("']").or_else(|| rest.strip_prefix("\"]")).unwrap_or(rest);
+        if let Some(key) = key_at(rest) {
+            push_new(&mut keys, key);
+        }
+    }
+    keys.truncate(MOST_NAMES);
+    keys
+}
+
+/// The name at the beginning of `.name` or `['name']`.
+fn key_at(rest: &str) -> Option<String> {
+    const METHODS: [&str; 5] = ["items", "keys", "values", "get", "pop"];
+    let rest = rest.strip_prefix('.').or_else(|| rest.strip_prefix("['")).or_else(|| rest.strip_prefix("[\""))?;
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+    rest.get(..end).filter(|key| !key.is_empty() && !METHODS.contains(key)).map(str::to_owned)
+}
+
+impl Made<'_> {
+    /// An argument with the name that is sought among those of a call.
+    pub(super) fn by_key(&mut self, name: &Value, keys: &Value) {
+        let keys = constants(keys);
+        let is_key =
+            |(place, text): &(Place, &str)| matches!(place, Place::Key(..)) && keys.iter().any(|key| key == text);
+        let known = places(self.answer).into_iter().find(is_key);
+        if let Some((place, _)) = known.filter(|_| self.goal.wanted) {
+            constants(name).iter().for_each(|name| self.text(place, name));
+        }
+    }
+
+    /// An argument with a name at which a condition found nothing, in a call of the answer or one like an earlier call.
+    pub(super) fn by_lookup(&mut self, found: &Value) {
+        let Some(answer) = self.with_call().filter(|_| found.is_null() && self.goal.wanted) else { return };
+        let names = argument_keys(self.condition).into_iter().map(|name| (name, Likeness::Part));
+        // The arguments may have another name there.
+        let dots = self.condition.match_indices(['.', '[']);
+        let others = dots.filter_map(|(at, _)| Some((key_at(self.condition.get(at..)?)?, Likeness::Guess)));
+        for (name, likeness) in names.chain(others).collect::<Vec<_>>() {
+            let place = Place::Key(0, 0);
+            self.push(Suggested { likeness, ..Suggested::again(place.replaced(&answer, &name), place, &name) });
+        }
+    }
+
+    /// The answer, if its first call has an argument, or a call of the history.
+    fn with_call(&self) -> Option<Answer> {
+        let said = self.history.iter().filter_map(|message| match message {
+            Message::Assistant(answer) => Some(answer),
+            _ => None,
+        });
+        let has_argument = |answer: &&Answer| answer.calls.first().is_some_and(|call| !call.arguments.is_empty());
+        let found = std::iter::once(self.answer).chain(said).find(has_argument)?;
+        Some(Answer::calls(found.calls.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_that_a_template_looks_up_in_arguments_are_found() {
+        let source =
+            "{{ c.arguments.code }}{{ c['arguments']['sql'] }}{% for k, v in c.arguments.items() %}{{ arguments }}";
+        assert_eq!(argument_keys(source), ["code", "sql"]);
+        assert_eq!(argument_keys("{{ c.arguments['sql'] }}"), ["sql"]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Texts in the place of one that a condition or a filter takes.
+
+use super::{LONGEST, Made};
+use backchat_chat::Relation;
+use backchat_core::json::Value;
+
+/// The texts of an operand, or of the items of one.
+pub(super) fn constants(value: &Value) -> Vec<String> {
+    let items = value.as_list().map_or(std::slice::from_ref(value), |items| items);
+    items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+/// Whether a value in a condition is this text of the answer: equal to it except for white space and case, or the end
+/// or the beginning of it, such as its first word.
+pub(super) fn is_from(text: &str, value: &str) -> bool {
+    let (text, value) = (text.trim(), value.trim());
+    if value.is_empty() || text.is_empty() {
+        return false;
+    }
+    let (lower, wanted) = (text.to_lowercase(), value.to_lowercase());
+    let has_edge = |word: Option<&str>| word == Some(wanted.as_str());
+    lower == wanted
+        || (value.chars().count() > 3 && (lower.starts_with(&wanted) || lower.ends_with(&wanted)))
+        || has_edge(lower.split_whitespace().next())
+        || has_edge(lower.split_whitespace().next_back())
+}
+
+impl Made<'_> {
+    /// Texts in the place of one that a condition compares with a constant or tests, or in which it seeks a constant.
+    pub(super) fn instead(&self, relation: Relation, (left, right): (&Value, &Value), text: &str) -> Vec<String> {
+        let is_operand = |value: &Value| value.as_str().is_some_and(|value| is_from(text, value));
+        let is_edge = |value: &Value| {
+            let value = value.as_str().filter(|value| !value.is_empty());
+            value.is_some_and(|value| text.starts_with(value) || text.ends_with(value))
+        };
+        let mut made = Vec::new();
+        match relation {
+            Relation::Equal if self.goal.wanted => {
+                for (_, to) in [(left, right), (right, left)].into_iter().filter(|(from, _)| is_operand(from)) {
+                    made.extend(constants(to));
+                }
+            }
+            Relation::In | Relation::Key => {
+                made.extend(constants(right).into_iter().filter(|_| is_operand(left)));
+                for constant in constants(left).into_iter().filter(|_| is_operand(right)) {
+                    made.extend([
+                        format!("{text} {constant} {text}"),
+                        format!("{text}{constant}"),
+                        format!("{constant}{text}"),
+                    ]);
+                }
+            }
+            Relation::StartsWith | Relation::EndsWith if is_operand(left) => {
+                for constant in constants(right) {
+                    let joined = match relation {
+                        Relation::StartsWith => format!("{constant}{text}"),
+                        _ => format!("{text}{constant}"),
+                    };
+                    made.extend([joined, constant]);
+                }
+            }
+            // A method such as `isdigit`, of the text or of its first letters.
+            Relation::Test if self.condition.contains(".is") && (is_operand(left) || is_edge(left)) => {
+                made.extend(["12".to_owned(), text.to_uppercase(), text.to_lowercase(), "Word".to_owned()]);
+            }
+            _ => {}
+        }
+        made
+    }
+}
+
+/// Texts, made from one that a filter leaves as it is, that it may change.
+pub(super) fn changed_by(name: &str, argument: Option<&str>, limit: Option<usize>, text: &str) -> Vec<String> {
+    let around = |sign: &str| vec![format!("{text}{sign}{text}"), format!("{sign}{text}"), format!("{text}{sign}")];
+    match (name, argument) {
+        ("trim" | "strip", None) => vec![format!("  {text}\n")],
+        ("lstrip", None) => vec![format!("  {text}")],
+        ("rstrip", None) => vec![format!("{text}\n")],
+        ("lower" | "upper" | "capitalize" | "title" | "swapcase" | "casefold", _) => {
+            let mut words = text.chars();
+            let first: String = words.next().into_iter().flat_map(char::to_uppercase).collect();
+            let lower: String = text.chars().take(1).flat_map(char::to_lowercase).chain(text.chars().skip(1)).collect();
+            vec![format!("{first}{}", words.as_str()), lower, text.to_uppercase(), text.to_lowercase()]
+        }
+        ("[]" | "truncate" | "wordwrap", _) => {
+            limit.filter(|limit| *limit <= LONGEST).map(|limit| sized(limit + 30)).into_iter().collect()
+        }
+        (_, Some(sign)) if !sign.is_empty() => around(sign),
+        ("escape" | "e" | "forceescape" | "urlencode" | "striptags", _) => around(" <b> & 'c' "),
+        ("split" | "splitlines", None) => around("\n"),
+        ("title()" | "indent", _) => around("\n"),
+        _ => Vec::new(),
+    }
+}
+
+/// A text of words with this many characters.
+pub(super) fn sized(length: usize) -> String {
+    let text: String = "Word by word it goes on, ".chars().cycle().take(length).collect();
+    // White space at the end would not be part of the text.
+    if text.ends_with(' ') { format!("{}.", text.trim_end()) } else { text }
+}
+
+/// Whether a tool may have this name.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
+}
+
+pub(super) fn quoted(text: &str) -> String {
+    format!("{:?}", backchat_core::diagnostic::shortened(text, 40))
+}
