@@ -49,6 +49,9 @@ const MOST_REDUCED: usize = 12;
 /// How many settings of the branches are tried besides those of the proof.
 const MOST_SETTINGS: usize = 40;
 
+/// How many of their histories.
+const MOST_HISTORIES: usize = 6;
+
 /// What conversations of one batch are rendered and judged with.
 struct Bench<'b, 't> {
     cutter: Cutter<'b, 't>,
@@ -87,7 +90,8 @@ impl Proof<'_> {
                 push_new(&mut request.usage.settings, branch.case.setting.clone());
             }
         }
-        let histories = conversations::histories(request.calls.named_ids, request.calls.several);
+        let mut histories = conversations::histories(request.calls.named_ids, request.calls.several);
+        histories.extend(self.read_histories(template, &histories));
         let shape = self.shape(&request, &histories, &excuses);
         let mut delimiters = marks(template);
         delimiters.extend(excuses::inner(template));
@@ -111,6 +115,24 @@ impl Proof<'_> {
             turn_starts = bench.cutter.turn_starts;
         }
         hunter.finish()
+    }
+
+    /// The histories of branches whose turns the template reads, besides known ones.
+    fn read_histories(&self, template: &Template, known: &[History]) -> Vec<History> {
+        let fates = self.branch_fates(template);
+        let is_read = |messages: &[Message]| {
+            let mut after = fates.iter().filter(|(branch, _)| branch.case.history == messages);
+            after.all(|(branch, fate)| branch.case.tool.is_none() && matches!(fate, Fate::Passed))
+        };
+        let mut found: Vec<History> = Vec::new();
+        for (branch, _) in &fates {
+            let messages = &branch.case.history;
+            let is_known = known.iter().chain(&found).any(|history| history.messages == *messages);
+            if found.len() < MOST_HISTORIES && !is_known && is_read(messages) {
+                found.push(History::main(format!("after {}", branch.words), messages.clone()));
+            }
+        }
+        found
     }
 
     /// The structures of its conversations.
@@ -311,6 +333,14 @@ mod tests {
         let content = failure.expected.get("content").and_then(Value::as_str).unwrap();
         assert!(content.len() < 10, "{content:?} is not small");
         assert!(hunted.headline().starts_with("refuted by the hunt: "), "{}", hunted.headline());
+    }
+
+    #[test]
+    fn a_false_proof_is_refuted_after_the_history_of_a_branch() {
+        let odd = "{{ '<odd>' if messages[0].role == 'system' and 'loud' in messages[0].content and m.content.count('`') > 1 }}";
+        let hunted = hunted(&CHAT.replace("{{ m.content }}", &format!("{{{{ m.content }}}}{odd}")), ANSWER, 0);
+        let failure = hunted.failures.first().expect("the template writes more than the content there");
+        assert!(failure.case.contains("after the system message \"Answer in one line. loud"), "{}", failure.case);
     }
 
     #[test]
