@@ -226,26 +226,28 @@ impl Files {
         Self::of(texts.collect())
     }
 
-    fn of(mut texts: BTreeMap<Vec<String>, String>) -> Self {
-        for module in texts.iter().flat_map(|(module, text)| modules_for_tests(module, text)).collect::<Vec<_>>() {
-            texts.retain(|other, _| !other.starts_with(&module));
+    fn of(texts: BTreeMap<Vec<String>, String>) -> Self {
+        let read = texts.into_iter().map(|(module, text)| (module, syn::parse_file(&text).unwrap().items));
+        let mut read: BTreeMap<Vec<String>, Vec<syn::Item>> = read.collect();
+        for module in read.iter().flat_map(|(module, items)| modules_for_tests(module, items)).collect::<Vec<_>>() {
+            read.retain(|other, _| !other.starts_with(&module));
         }
-        let files = texts.iter().map(|(module, text)| {
+        let files = read.iter().map(|(module, items)| {
             let start = |first: &str| match first {
                 "crate" => Some(Vec::new()),
                 "self" => Some(module.clone()),
                 "super" => Some(module[..module.len().saturating_sub(1)].to_vec()),
                 child => {
                     let path = [module.as_slice(), &[child.to_owned()]].concat();
-                    texts.contains_key(&path).then_some(path)
+                    read.contains_key(&path).then_some(path)
                 }
             };
             let mut file = File::default();
-            for item in syn::parse_file(text).unwrap().items {
-                if let syn::Item::Use(item) = &item {
+            for item in items {
+                if let syn::Item::Use(item) = item {
                     collect_names(&item.tree, &mut Vec::new(), &start, &mut file.names);
                 }
-                if !is_only_for_tests(&item) {
+                if !is_only_for_tests(item) {
                     collect_paths(item.to_token_stream(), &start, &mut file.paths);
                 }
             }
@@ -270,27 +272,26 @@ impl Files {
     /// count: a parent assembles its children, and they use what it defines.
     fn in_cycles(&self, room: &[String]) -> Vec<String> {
         let inside = |module: &Vec<String>| module.starts_with(room);
-        let next = |module: &Vec<String>| -> Vec<&Vec<String>> {
+        let imported = |module: &Vec<String>| -> BTreeSet<&Vec<String>> {
             let paths = self.0[module].paths.iter().filter_map(|path| self.target(path, 0));
             let family = |target: &Vec<String>| target.starts_with(module) || module.starts_with(target);
             paths.filter(|target| inside(target) && !family(target)).collect()
         };
-        let returns = |module: &&Vec<String>| {
-            let (mut seen, mut open) = (BTreeSet::new(), next(module));
+        let modules = self.0.keys().filter(|module| inside(module));
+        let next: BTreeMap<_, _> = modules.map(|module| (module, imported(module))).collect();
+        let returns = |module: &&&Vec<String>| {
+            let (mut seen, mut open) = (BTreeSet::new(), vec![**module]);
             while let Some(file) = open.pop() {
-                if seen.insert(file) {
-                    open.extend(next(file));
-                }
+                open.extend(next[file].iter().filter(|file| seen.insert(**file)));
             }
-            seen.contains(*module)
+            seen.contains(**module)
         };
-        self.0.keys().filter(|module| inside(module)).filter(returns).map(|module| module.join("::")).collect()
+        next.keys().filter(returns).map(|module| module.join("::")).collect()
     }
 }
 
 /// The modules with files of their own that a file declares for tests alone.
-fn modules_for_tests(module: &[String], text: &str) -> Vec<Vec<String>> {
-    let items = syn::parse_file(text).unwrap().items;
+fn modules_for_tests(module: &[String], items: &[syn::Item]) -> Vec<Vec<String>> {
     let declared = items.iter().filter(|item| is_only_for_tests(item)).filter_map(|item| match item {
         syn::Item::Mod(item) if item.content.is_none() => Some([module, &[item.ident.to_string()]].concat()),
         _ => None,
