@@ -175,9 +175,11 @@ impl Coverage {
         }
     }
 
-    /// Whether some conversation had this outcome. What was nothing may have become a text of the answer.
+    /// Whether some conversation had this outcome. What was nothing, or no key, may have become a text of the answer.
     pub fn has(&self, goal: &Goal) -> bool {
-        let was_nothing = goal.operands.iter().all(|(left, right)| left.is_null() && right.is_null());
+        let is_nothing =
+            |(left, right): &(Value, Value)| (left.is_null() && right.is_null()) || right.as_list().is_some();
+        let was_nothing = goal.operands.iter().all(is_nothing);
         let known = |is_own: bool| self.known.get(&(goal.span.start, goal.span.end, is_own));
         let found = [known(goal.is_own), known(true).filter(|_| was_nothing)];
         found.into_iter().flatten().any(|branching| {

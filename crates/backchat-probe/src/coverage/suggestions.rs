@@ -329,11 +329,12 @@ mod tests {
 
     /// What comes before it: words of a system message and of a user, and a result.
     fn history() -> Vec<Message> {
-        let call = Call { id: "x1".to_owned(), name: "get_time".to_owned(), arguments: Object::new() };
+        let arguments = Object::from_iter([("city".to_owned(), "Rome".into()), ("km".to_owned(), 1.5.into())]);
+        let call = Call { id: "x1".to_owned(), name: "get_time".to_owned(), arguments };
         vec![
             Message::System("Be brief.".to_owned()),
             Message::User("When?".to_owned()),
-            Message::Assistant(Answer::calls(vec![call]).with_reasoning("I do not know.")),
+            Message::Assistant(Answer::calls(vec![call]).with_content("I look.").with_reasoning("I do not know.")),
             Message::Tool { id: "x1".to_owned(), name: "get_time".to_owned(), content: "Noon.".to_owned() },
         ]
     }
@@ -353,22 +354,22 @@ mod tests {
             let round = [Message::User("Hi.".to_owned()), Message::Assistant(suggested.answer.clone())];
             let before = suggested.history.as_ref().unwrap_or(&history);
             let messages = [&vec![round.clone(); suggested.rounds].concat(), before, &round[1..]].concat();
-            coverage.add(prober.ran(&messages, &suggested.setting, false).unwrap(), &suggested.answer);
+            coverage.add(prober.ran(&messages, &suggested.setting, false).unwrap_or_default(), &suggested.answer);
         };
         let mut coverage = Coverage::default();
         watch(&Suggested::of(answer(), String::new()), &mut coverage);
         let at = source.find(condition).unwrap();
-        let goals =
-            coverage.goals().into_iter().filter(|goal| goal.span.start >= at && goal.span.end <= at + condition.len());
-        for goal in goals {
-            let variables = ["effort", "style"];
-            let mut made = suggestions(&goal, &source[goal.span.clone()], (&answer(), &history), &variables);
-            made.sort_by_key(|suggested| suggested.likeness);
-            for suggested in made {
-                watch(&suggested, &mut coverage);
-                if coverage.has(&goal) {
-                    return Some(suggested.words);
-                }
+        let is_here = |goal: &Goal| goal.span.start >= at && goal.span.end <= at + condition.len();
+        let made = coverage.goals().into_iter().filter(is_here).flat_map(|goal| {
+            let made = suggestions(&goal, &source[goal.span.clone()], (&answer(), &history), &["effort", "style"]);
+            made.into_iter().map(move |suggested| (goal.clone(), suggested))
+        });
+        let mut made: Vec<(Goal, Suggested)> = made.collect();
+        made.sort_by_key(|(_, suggested)| suggested.likeness);
+        for (goal, suggested) in made {
+            watch(&suggested, &mut coverage);
+            if coverage.has(&goal) {
+                return Some(suggested.words);
             }
         }
         None

@@ -309,14 +309,13 @@ mod tests {
 
     #[test]
     fn a_call_that_shows_neither_name_nor_keys_for_an_argument_is_named() {
-        let raw = "{% for c in m.tool_calls or [] %}{% if c.function.arguments.code %}<raw>{{ c.function.arguments.code }}</raw>\
-                   {% else %}";
-        let tool = CHAT.replacen("{% for c in m.tool_calls or [] %}", raw, 1).replacen(
-            "{% endfor %}<end>",
-            "{% endif %}{% endfor %}<end>",
-            1,
-        );
-        let (losses, _) = proved(&tool);
-        assert!(losses.iter().any(|loss| loss.starts_with("with the argument named \"code\"")), "{losses:?}");
+        for condition in ["c.function.arguments.code", "'code' in c.function.arguments"] {
+            let each = "{% for c in m.tool_calls or [] %}";
+            let raw = format!("{each}{{% if {condition} %}}<raw>{{{{ c.function.arguments.code }}}}</raw>{{% else %}}");
+            let tool = CHAT.replacen(each, &raw, 1).replacen("{% endfor %}<end>", "{% endif %}{% endfor %}<end>", 1);
+            let (losses, _) = proved(&tool);
+            let named = "with the argument named \"code\"";
+            assert!(losses.iter().any(|loss| loss.starts_with(named)), "{condition}: {losses:?}");
+        }
     }
 }
