@@ -175,7 +175,7 @@ impl Coverage {
         }
     }
 
-    /// Whether some conversation had this outcome. What was nothing, or no key, may have become a text of the answer.
+    /// Whether some conversation had this outcome. What a condition looked up in vain may be a text of the answer by now.
     pub fn has(&self, goal: &Goal) -> bool {
         let is_nothing =
             |(left, right): &(Value, Value)| (left.is_null() && right.is_null()) || right.as_list().is_some();

@@ -45,11 +45,14 @@ impl Made<'_> {
     /// An argument with a name at which a condition found nothing, in a call of the answer or one like an earlier call.
     pub(super) fn by_lookup(&mut self, found: &Value) {
         let Some(answer) = self.with_call().filter(|_| found.is_null() && self.goal.wanted) else { return };
-        let names = argument_keys(self.condition).into_iter().map(|name| (name, Likeness::Part));
-        // The arguments may have another name there.
-        let dots = self.condition.match_indices(['.', '[']);
-        let others = dots.filter_map(|(at, _)| Some((key_at(self.condition.get(at..)?)?, Likeness::Guess)));
-        for (name, likeness) in names.chain(others).collect::<Vec<_>>() {
+        let (mut names, mut likeness) = (argument_keys(self.condition), Likeness::Part);
+        if names.is_empty() {
+            // The arguments may have another name there.
+            let dots = self.condition.match_indices(['.', '[']);
+            names = dots.filter_map(|(at, _)| key_at(self.condition.get(at..)?)).collect();
+            likeness = Likeness::Guess;
+        }
+        for name in names {
             let place = Place::Key(0, 0);
             self.push(Suggested { likeness, ..Suggested::again(place.replaced(&answer, &name), place, &name) });
         }
