@@ -56,6 +56,9 @@ fn the_order_of_publishing_names_each_crate_after_what_it_needs() {
         };
         let name = folder.file_name().unwrap().to_str().unwrap();
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        if manifest.contains("publish = false") {
+            continue;
+        }
         let needed = manifest.lines().filter_map(|line| line.split(['.', ' ']).next());
         for other in needed.filter(|name| name.starts_with("backchat-")) {
             assert!(place(other) < place(name), "{name} is published before {other}");

@@ -125,14 +125,14 @@ impl Client {
     }
 }
 
-/// The address of a file in a new folder with these files.
-fn folder(name: &str, files: &[(&str, &str)]) -> String {
-    let folder = std::env::temp_dir().join(format!("backchat_lsp_{name}_{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+/// A new folder with these files, which is removed with the value, and its address.
+fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
     for (file, text) in files {
-        std::fs::write(folder.join(file), text).unwrap();
+        std::fs::write(folder.path().join(file), text).unwrap();
     }
-    format!("file://{}", folder.display())
+    let address = format!("file://{}", folder.path().display());
+    (folder, address)
 }
 
 #[test]
@@ -151,8 +151,8 @@ fn requests_are_refused_before_initialize_and_after_shutdown() {
 
 #[test]
 fn an_unsaved_chat_template_refutes_the_response_template_beside_it() {
-    let folder = folder("unsaved", &[("chat_template.jinja", CHAT), ("response_template.json", RESPONSE)]);
-    let (chat, response) = (format!("{folder}/chat_template.jinja"), format!("{folder}/response_template.json"));
+    let (_folder, address) = folder(&[("chat_template.jinja", CHAT), ("response_template.json", RESPONSE)]);
+    let (chat, response) = (format!("{address}/chat_template.jinja"), format!("{address}/response_template.json"));
     let mut client = Client::initialized();
     client.open(&chat, "jinja", CHAT);
     client.open(&response, "json", RESPONSE);
@@ -181,8 +181,8 @@ fn errors_are_published_with_the_version_they_are_about_and_go_away() {
 #[test]
 fn findings_move_with_their_text_though_the_chat_template_is_the_same() {
     let config = |before: &str| format!("{{{before}\"chat_template\": {}}}", json!(CHAT));
-    let folder = folder("moved", &[("tokenizer_config.json", &config(""))]);
-    let uri = format!("{folder}/tokenizer_config.json");
+    let (_folder, address) = folder(&[("tokenizer_config.json", &config(""))]);
+    let uri = format!("{address}/tokenizer_config.json");
     let mut client = Client::initialized();
     client.open(&uri, "json", &config(""));
     client.done(&uri, 1);

@@ -156,6 +156,13 @@ fn package(module: &Path, root: &Path, out: &Path) -> Result<()> {
     fs::copy(root.join("LICENSE"), out.join("LICENSE"))?;
     fs::copy(root.join("playground/package/README.md"), out.join("README.md"))?;
     let manifest = fs::read_to_string(root.join("playground/package/package.json"))?;
-    fs::write(out.join("package.json"), manifest.replace("{{version}}", env!("CARGO_PKG_VERSION")))?;
+    fs::write(out.join("package.json"), manifest.replace("{{version}}", &version(root)?))?;
     Ok(())
+}
+
+/// The version of the workspace, which is the module's.
+fn version(root: &Path) -> Result<String> {
+    let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
+    let mut versions = manifest.lines().filter_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    Ok(versions.next().ok_or("Cargo.toml has no version")?.to_owned())
 }

@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn a_draft_comes_with_its_readers() {
-        let source = include_str!("../../page/example.jinja");
+        let source = include_str!("../../../playground/page/example.jinja");
         let derived = derive(source, None);
         assert_eq!(derived.get("status").and_then(Value::as_str), Some("proved"));
         assert!(derived.get("readers").and_then(Value::as_list).is_some_and(|readers| !readers.is_empty()));

@@ -94,7 +94,7 @@ pub fn repairs(text: &str, chat_template: &str, variables: Option<&str>) -> Valu
 mod tests {
     use super::*;
 
-    const CHAT: &str = include_str!("../../page/example.jinja");
+    const CHAT: &str = include_str!("../../../playground/page/example.jinja");
 
     #[test]
     fn a_wrong_delimiter_is_found_and_repaired() {
