@@ -3,10 +3,10 @@
 use backchat::Template;
 use backchat::derive::Options;
 use backchat::json::Value;
-use backchat_workbench::lint::{Subject, lint};
 use backchat_derive::derive::{self, Conversation, Fate};
 use backchat_derive::targets::Target;
 use backchat_parser::template::source;
+use backchat_workbench::lint::{Subject, lint};
 
 use crate::request::{count, maybe, notes, options};
 

@@ -12,9 +12,6 @@ use backchat_core::push_new;
 /// In how many conversations an outcome is remembered, with its operands.
 const MOST_WITNESSES: usize = 6;
 
-/// How many conversations have an outcome that is rare.
-const MOST_RARE: usize = 2;
-
 /// How many pairs of operands are remembered of one outcome.
 const MOST_OPERANDS: usize = 48;
 
@@ -22,11 +19,31 @@ const MOST_OPERANDS: usize = 48;
 const MOST_MEMBERS: usize = 12;
 
 /// One outcome of a condition, or one way a filter went.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Seen {
     /// The conversations in which it occurred, by number.
     witnesses: Vec<usize>,
     operands: Vec<(Value, Value)>,
+    /// The shapes of their answers.
+    shapes: [bool; 4],
+}
+
+impl Seen {
+    fn add(&mut self, operands: Vec<(Value, Value)>, conversation: usize) {
+        let before = self.operands.len();
+        for pair in operands.into_iter().filter(|_| before < MOST_OPERANDS) {
+            push_new(&mut self.operands, pair);
+        }
+        // A conversation with other operands than the earlier ones shows where they come from.
+        if self.witnesses.len() < MOST_WITNESSES && (self.witnesses.is_empty() || self.operands.len() > before) {
+            self.witnesses.push(conversation);
+        }
+    }
+}
+
+/// What an answer has beside its content: neither, reasoning, calls, or both.
+fn shape(answer: &Answer) -> usize {
+    usize::from(answer.reasoning.is_some()) + 2 * usize::from(!answer.calls.is_empty())
 }
 
 /// A condition, or a filter of a text, and how it went: `seen[0]` if it was false or changed nothing.
@@ -37,15 +54,12 @@ struct Branching {
 }
 
 impl Branching {
+    fn goal(&self, span: Range<usize>, is_own: bool, sought: Sought, wanted: bool, seen: &Seen) -> Goal {
+        Goal { span, is_own, sought, wanted, operands: seen.operands.clone(), witnesses: seen.witnesses.clone() }
+    }
+
     fn goals(&self, span: Range<usize>, is_own: bool) -> Vec<Goal> {
-        let goal = |sought: Sought, wanted: bool, seen: &Seen| Goal {
-            span: span.clone(),
-            is_own,
-            sought,
-            wanted,
-            operands: seen.operands.clone(),
-            witnesses: seen.witnesses.clone(),
-        };
+        let goal = |sought, wanted, seen: &Seen| self.goal(span.clone(), is_own, sought, wanted, seen);
         let mut goals = Vec::new();
         match (&self.kind, &self.seen) {
             (_, [Some(seen), None]) => goals.push(goal(self.kind.clone(), true, seen)),
@@ -99,7 +113,7 @@ pub struct Goal {
     /// Bytes of the chat template's source.
     pub span: Range<usize>,
     /// Whether it is about a text of the answer.
-    is_own: bool,
+    pub is_own: bool,
     pub sought: Sought,
     /// The outcome: true for a change.
     pub wanted: bool,
@@ -126,53 +140,43 @@ pub struct Coverage {
 impl Coverage {
     /// Adds what ran in a conversation that ends with this answer, and returns its number.
     pub fn add(&mut self, ran: Ran, answer: &Answer) -> usize {
-        let texts = answer_texts(answer);
         let number = self.conversations;
         self.conversations += 1;
         for Decision { span, outcome, relation, operands } in ran.decisions {
-            self.see_each(Observed { span, kind: Sought::Outcome(relation), outcome, operands }, number, &texts);
+            self.see_each(Observed { span, kind: Sought::Outcome(relation), outcome, operands }, number, answer);
         }
         for Change { span, name, arguments, changed, values } in ran.changes {
             let operands = values.into_iter().map(|value| (value, Value::Null)).collect();
             let kind = Sought::Change(name, arguments);
-            self.see_each(Observed { span, kind, outcome: changed, operands }, number, &texts);
+            self.see_each(Observed { span, kind, outcome: changed, operands }, number, answer);
         }
         number
     }
 
     /// Sees it apart for operands that are texts of the answer, and for others.
-    fn see_each(&mut self, observed: Observed, conversation: usize, texts: &[&str]) {
+    fn see_each(&mut self, observed: Observed, conversation: usize, answer: &Answer) {
         let Observed { span, kind, outcome, operands } = observed;
+        let texts = answer_texts(answer);
         let is_text = |value: &Value| value.as_str().is_some_and(|value| texts.contains(&value.trim()));
         let (own, others): (Vec<_>, Vec<_>) =
             operands.into_iter().partition(|(left, right)| is_text(left) || is_text(right));
         for (is_own, operands) in [(true, own), (false, others)] {
             if !operands.is_empty() {
-                self.see((span.start, span.end, is_own), kind.clone(), outcome, operands, conversation);
+                let place = (span.start, span.end, is_own);
+                let seen = self.seen(place, kind.clone(), outcome);
+                seen.add(operands, conversation);
+                if let Some(shape) = seen.shapes.get_mut(shape(answer)) {
+                    *shape = true;
+                }
             }
         }
     }
 
-    fn see(
-        &mut self,
-        place: (usize, usize, bool),
-        kind: Sought,
-        outcome: bool,
-        operands: Vec<(Value, Value)>,
-        conversation: usize,
-    ) {
+    fn seen(&mut self, place: (usize, usize, bool), kind: Sought, outcome: bool) -> &mut Seen {
         let branching = self.known.entry(place).or_insert_with(|| Branching { kind, seen: [None, None] });
         let [no, yes] = &mut branching.seen;
         let seen = if outcome { yes } else { no };
-        let seen = seen.get_or_insert_with(|| Seen { witnesses: Vec::new(), operands: Vec::new() });
-        let before = seen.operands.len();
-        for pair in operands.into_iter().filter(|_| before < MOST_OPERANDS) {
-            push_new(&mut seen.operands, pair);
-        }
-        // A conversation with other operands than the earlier ones shows where they come from.
-        if seen.witnesses.len() < MOST_WITNESSES && (seen.witnesses.is_empty() || seen.operands.len() > before) {
-            seen.witnesses.push(conversation);
-        }
+        seen.get_or_insert_with(Seen::default)
     }
 
     /// Whether some conversation had this outcome. What a condition looked up in vain may be a text of the answer by now.
@@ -181,7 +185,9 @@ impl Coverage {
             |(left, right): &(Value, Value)| (left.is_null() && right.is_null()) || right.as_list().is_some();
         let was_nothing = goal.operands.iter().all(is_nothing);
         let known = |is_own: bool| self.known.get(&(goal.span.start, goal.span.end, is_own));
-        let found = [known(goal.is_own), known(true).filter(|_| was_nothing)];
+        // A text of the answer is never false, and nothing is no text of it.
+        let is_absence = goal.is_own && !goal.wanted && goal.sought == Sought::Outcome(Relation::Truth);
+        let found = [known(goal.is_own), known(true).filter(|_| was_nothing), known(false).filter(|_| is_absence)];
         found.into_iter().flatten().any(|branching| {
             let [no, yes] = &branching.seen;
             if let Sought::Member(member) = &goal.sought {
@@ -198,23 +204,19 @@ impl Coverage {
         goals.filter(|goal| !self.has(goal)).collect()
     }
 
-    /// Outcomes that few texts of answers had, with the conversations that had them: others went the other way.
-    pub fn rare(&self) -> Vec<Goal> {
-        let rare = |((start, end, is_own), branching): (&(usize, usize, bool), &Branching)| {
-            let [Some(no), Some(yes)] = &branching.seen else { return None };
-            let wanted = yes.witnesses.len() < no.witnesses.len();
-            let seen = if wanted { yes } else { no };
-            let is_rare = *is_own && seen.witnesses.len() <= MOST_RARE && matches!(branching.kind, Sought::Outcome(_));
-            is_rare.then(|| Goal {
-                span: *start..*end,
-                is_own: true,
-                sought: branching.kind.clone(),
-                wanted,
-                operands: seen.operands.clone(),
-                witnesses: seen.witnesses.clone(),
-            })
-        };
-        self.known.iter().filter_map(rare).collect()
+    /// Outcomes that answers of some shapes had, and not those of others, which had the other outcome: each with the
+    /// conversations that had it.
+    pub fn unmixed(&self) -> Vec<Goal> {
+        let mut found = Vec::new();
+        for ((start, end, is_own), branching) in &self.known {
+            let (Sought::Outcome(_), [Some(no), Some(yes)]) = (&branching.kind, &branching.seen) else { continue };
+            for (wanted, seen, other) in [(false, no, yes), (true, yes, no)] {
+                if seen.shapes.iter().zip(&other.shapes).any(|(seen, other)| !seen && *other) {
+                    found.push(branching.goal(*start..*end, *is_own, branching.kind.clone(), wanted, seen));
+                }
+            }
+        }
+        found
     }
 
     /// How many conditions ran, and how many of them went both ways.

@@ -48,6 +48,11 @@ impl Place {
         }
     }
 
+    /// Whether any text may stand here.
+    pub(super) fn is_free(self) -> bool {
+        matches!(self, Place::Content | Place::Reasoning | Place::Value(..))
+    }
+
     /// Whether it is a key or a value among the arguments of a call.
     pub fn is_argument(self) -> bool {
         matches!(self, Place::Key(..) | Place::Value(..))

@@ -14,7 +14,7 @@ use backchat_core::json::Value;
 use backchat_core::push_new;
 use earlier::earlier_texts;
 pub use lookups::argument_keys;
-use texts::{changed_by, constants, is_from, is_name, quoted};
+use texts::{changed_by, constants, is_edge, is_from, is_name, quoted};
 
 /// The longest text that is made to pass a threshold, in characters, and the most calls.
 const LONGEST: usize = 2000;
@@ -129,15 +129,17 @@ impl Made<'_> {
     fn sources(&self, value: &Value) -> Vec<(Place, String)> {
         let Some(value) = value.as_str() else { return Vec::new() };
         let is_first = |text: &str| self.goal.is_change() && value.chars().count() == 1 && text.starts_with(value);
-        let found = places(self.answer).into_iter().filter(|(_, text)| is_from(text, value) || is_first(text));
+        let is_compared = self.goal.sought == Sought::Outcome(Relation::Equal);
+        let is_at_edge = |place: Place, text: &str| is_compared && place.is_free() && is_edge(text, value);
+        let found = places(self.answer).into_iter();
+        let found = found.filter(|(place, text)| is_from(text, value) || is_first(text) || is_at_edge(*place, text));
         found.map(|(place, text)| (place, text.to_owned())).collect()
     }
 
     fn by_operands(&mut self, relation: Relation, left: &Value, right: &Value) {
         let is_kind = relation == Relation::Test;
         for (place, text) in places(self.answer) {
-            let is_free = matches!(place, Place::Content | Place::Reasoning | Place::Value(..));
-            for made in self.instead(relation, (left, right), text).iter().filter(|_| is_free || !is_kind) {
+            for made in self.instead(relation, (left, right), text).iter().filter(|_| place.is_free() || !is_kind) {
                 self.text(place, made);
             }
         }
@@ -185,9 +187,10 @@ impl Made<'_> {
     fn presence(&mut self, value: &Value) {
         let is_given = |part: &Option<String>| part.is_some();
         let calls = self.answer.calls.len();
-        if value.as_u64().is_some() {
+        let is_count = self.goal.sought == Sought::Outcome(Relation::Items);
+        if value.as_u64().is_some() && (self.goal.wanted || !is_count) {
             // A remainder or a length.
-            if let Some(text) = &self.answer.content {
+            if let Some(text) = self.answer.content.as_ref().filter(|_| !is_count) {
                 let text = format!("{text}!");
                 self.text(Place::Content, &text);
             }
@@ -205,6 +208,8 @@ impl Made<'_> {
                     let answer = Answer { reasoning: None, ..self.answer.clone() };
                     self.without(answer, "reasoning");
                 }
+                // Whatever it says, it is a text.
+                Place::Value(..) if self.goal.sought == Sought::Outcome(Relation::Test) => {}
                 Place::Value(..) => self.text(place, ""),
                 Place::Content | Place::Name(_) | Place::Id(_) | Place::Key(..) => drop(text),
             }
@@ -383,6 +388,16 @@ mod tests {
             ("{% if '```' in m.content %}{% endif %}", "the answer \"Yes, 43 km. ``` Yes, 43 km.\""),
             ("{% if m.content | trim | length > 20 %}{% endif %}", "the answer \"Word by word it goes.\""),
             ("{% if m.thinking | length < 5 %}{% endif %}", "the reasoning \"Word\""),
+            (
+                "{% if m.content.count('(') > 2 %}{% endif %}",
+                "the answer \"Yes, 43 km.(Yes, 43 km.(Yes, 43 km.(Yes,…\"",
+            ),
+            (
+                "{% if m.content.split(' ')[0] | length > 6 %}{% endif %}",
+                "the answer \"look_it_ Word by word it goes on, Word b…\"",
+            ),
+            ("{% if m.content[0] == 'P' %}{% endif %}", "the answer \"Pes, 43 km.\""),
+            ("{% if c.function.name | length < 6 %}{% endif %}", "a call of \"look_\""),
             ("{% if c.function.name == 'python' %}{% endif %}", "a call of \"python\""),
             ("{% if c.function.name in ['run_sql', 'python'] %}{% endif %}", "a call of \"run_sql\""),
             ("{% if c.function.arguments.code is defined %}{% endif %}", "the argument named \"code\""),

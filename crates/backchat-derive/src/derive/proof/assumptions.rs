@@ -5,6 +5,7 @@ use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{self, Reach, TestAnswer};
 use super::judge::Judge;
 use super::renders::Scene;
+use super::request::Request;
 use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
@@ -57,9 +58,11 @@ impl<'t> Setup<'_, 't> {
         let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
         found.extend(ended.and_then(|case| self.end(case)));
         found.extend(self.other_reasoning(said, &usual));
+        found.extend(self.rare_reasoning(said));
         found.extend(self.objects(said, &usual));
         found.extend(self.other_absent(said, &usual));
         found.extend(self.words_in_lists());
+        found.extend(self.last_line_break());
         let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
         let given = given.map(|(name, value)| (name, other_than(Some(value))));
         let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));
@@ -127,6 +130,27 @@ impl<'t> Setup<'_, 't> {
         })
     }
 
+    /// Reasoning that the template writes only in some turns, so that the draft knows of none.
+    fn rare_reasoning(&self, said: &[TestAnswer]) -> Option<Assumption> {
+        let Cutter { plain, offering, request, .. } = self.cutter;
+        if request.reasoning_input.is_some() {
+            return None;
+        }
+        let thoughts: Vec<TestAnswer> = said.iter().filter(|said| said.answer.reasoning.is_some()).cloned().collect();
+        let is_thought =
+            |input: &&ReasoningInput| matches!(input, ReasoningInput::Key(_)) && input.is_named_for_reasoning();
+        request.usage.reasoning_inputs.iter().filter(is_thought).find_map(|input| {
+            let [plain, offering] = [plain, offering].map(|prober| prober.with_reasoning(Some(input)));
+            let mut request = (*request).clone();
+            request.usage.settings = vec![Setting::new()];
+            request.reasoning_input = Some(input.clone());
+            let mut cases = self.cases_asked(request, &thoughts, &plain, &offering);
+            cases.retain(|case| case.said.reasoning.as_ref().is_some_and(|thought| case.text.contains(thought.trim())));
+            let message = "the template writes reasoning in some turns, which the draft does not read".to_owned();
+            (!cases.is_empty()).then_some(Assumption { message, cases })
+        })
+    }
+
     /// Arguments that are objects, if the proof gives them as text and the template writes objects in another way.
     fn objects(&self, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
         let Cutter { plain, offering, request, .. } = self.cutter;
@@ -176,17 +200,27 @@ impl<'t> Setup<'_, 't> {
 
     /// Truth values in a list, if the template prints the list as Python does.
     fn words_in_lists(&self) -> Option<Assumption> {
+        let message = "the template writes true, false and null in a list as `True`, `False` and `None`, which the draft does not read";
+        self.written("get_route", r#"{"city": "Ghent", "sizes": [true, false, null]}"#, "True", message)
+    }
+
+    /// The line break at the end of a call's last argument, if the template writes it as it is: the end of the call follows
+    /// it, around which models write white space that is not meant.
+    fn last_line_break(&self) -> Option<Assumption> {
+        let message = "the draft does not read the line break that ends the last argument of a call";
+        self.written("run_code", r#"{"code": "far(43)\nprint(far(51))\n"}"#, "print(far(51))\n", message)
+    }
+
+    /// A call with these arguments, if this shows how the template writes them.
+    fn written(&self, tool: &str, arguments: &str, shown: &str, message: &str) -> Option<Assumption> {
         let Cutter { plain, offering, request, .. } = self.cutter;
         if !request.calls.shown {
             return None;
         }
-        let listed =
-            conversations::call("a1B2c3D4e", "get_route", r#"{"city": "Ghent", "sizes": [true, false, null]}"#);
-        let answer = Answer::calls(vec![listed]);
-        let said = TestAnswer::new("truth values in a list", answer, Reach::Histories, request.calls.named_ids);
+        let answer = Answer::calls(vec![conversations::call("a1B2c3D4e", tool, arguments)]);
+        let said = TestAnswer::new(message, answer, Reach::Histories, request.calls.named_ids);
         let mut cases = self.cases_of(&[said], plain, offering, Setting::new());
-        cases.retain(|case| case.text.contains("True"));
-        let message = "the template writes true, false and null in a list as `True`, `False` and `None`, which the draft does not read";
+        cases.retain(|case| case.text.contains(shown));
         (!cases.is_empty()).then(|| Assumption { message: message.to_owned(), cases })
     }
 
@@ -225,9 +259,19 @@ impl<'t> Setup<'_, 't> {
     }
 
     fn cases_of(&self, said: &[TestAnswer], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
-        let Cutter { request, histories, tokens, .. } = self.cutter;
-        let mut request = (*request).clone();
+        let mut request = self.cutter.request.clone();
         request.usage.settings = vec![setting];
+        self.cases_asked(request, said, plain, offering)
+    }
+
+    fn cases_asked(
+        &self,
+        request: Request,
+        said: &[TestAnswer],
+        plain: &Prober<'t>,
+        offering: &Prober<'t>,
+    ) -> Vec<Case> {
+        let Cutter { histories, tokens, .. } = self.cutter;
         let histories = histories.iter().filter(|history| history.is_main).cloned().collect();
         let turn_starts = TurnStarts::default();
         let cutter = Cutter { plain, offering, request: &request, histories, tokens: *tokens, turn_starts };
@@ -318,6 +362,36 @@ mod tests {
         assert_eq!(assumed(&elsewhere, ANSWER, "{}"), [named]);
         assert_eq!(assumed(&alike, ANSWER, "{}"), [""; 0]);
         assert_eq!(assumed(&elsewhere, &both, "{}"), [""; 0]);
+    }
+
+    #[test]
+    fn reasoning_that_only_some_turns_have_is_reported() {
+        let named = "the template writes reasoning in some turns, which the draft does not read";
+        for condition in ["m.reasoning_content.count('\\n') > 1", "m.reasoning_content[-1] == '.'"] {
+            let condition = format!("{{% if m.reasoning_content and {condition} %}}");
+            let source = CHAT.replacen("{% if m.reasoning_content %}", &condition, 1);
+            let losses = assumed(&source.replace("weigh", "think"), ANSWER, "{}");
+            assert_eq!(losses, [named], "{condition}");
+        }
+    }
+
+    #[test]
+    fn a_line_break_that_ends_the_last_argument_is_read_or_reported() {
+        let call = "{% for k, v in c.function.arguments.items() %}<p={{ k }}>{{ v if v is string else v | tojson }}</p>{% endfor %}";
+        let source = CHAT.replacen("{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "{{ c.function.name }}", 1);
+        let source = source.replacen("{{ c.function.arguments | tojson }}}", call, 1);
+        let answer = |value: &str| {
+            let tag = format!("<p=(?P<key>[^>]+)>(?P<value>.*?)(?=</p>\\\\s*<p=|{value}</p>\\\\s*$)");
+            let content = format!("\"xml-inline\", \"content_args\": {{\"tag_pattern\": \"{tag}\"}}");
+            ANSWER
+                .replacen("\"open\": \"<call>\"", "\"open_pattern\": \"<call>(?P<name>[^<]+)\"", 1)
+                .replacen("\"json\"", &content, 1)
+                .replacen("{content.name}", "{name}", 1)
+                .replacen("{content.arguments}", "{content}", 1)
+        };
+        let named = "the draft does not read the line break that ends the last argument of a call";
+        assert_eq!(assumed(&source, &answer(""), "{}"), [""; 0]);
+        assert_eq!(assumed(&source, &answer("\\\\s*"), "{}"), [named]);
     }
 
     #[test]

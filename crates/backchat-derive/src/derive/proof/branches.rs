@@ -260,8 +260,8 @@ mod tests {
     fn a_branch_that_no_other_conversation_takes_is_proved_or_named() {
         let (losses, found) =
             proved(&CHAT.replace("{{ m.content }}", "{{ m.content }}{{ '' if m.content.endswith('?') }}"));
-        let why = "it is read beside reasoning and calls, and alone after each history";
-        assert_eq!((losses.as_slice(), found), (&[][..], 9), "{why}");
+        let why = "it is read beside reasoning, a call and both, and alone after each history";
+        assert_eq!((losses.as_slice(), found), (&[][..], 10), "{why}");
         let raw = "{% for c in m.tool_calls or [] %}{% if c.function.name == 'python' %}<raw>{{ c.function.arguments.code }}</raw>\
                    {% else %}";
         let tool = CHAT.replacen("{% for c in m.tool_calls or [] %}", raw, 1).replacen(
@@ -275,6 +275,42 @@ mod tests {
             losses.iter().any(|loss| loss.starts_with("with a call of \"python\", the template writes")),
             "{losses:?}"
         );
+    }
+
+    #[test]
+    fn a_branch_that_two_conditions_decide_is_found() {
+        for condition in [
+            "m.content.endswith('end.') and m.content.startswith('For')",
+            "m.content.count('(') > 4 and m.content[0] == 'P'",
+            "m.content | wordcount > 9 and 'coat' in m.content",
+        ] {
+            let marked = format!("{{{{ '<both>' if {condition} }}}}{{{{ m.content }}}}");
+            let (losses, _) = proved(&CHAT.replacen("{{ m.content }}", &marked, 1));
+            assert!(!losses.is_empty(), "{condition}");
+        }
+    }
+
+    #[test]
+    fn an_outcome_that_answers_have_without_other_parts_is_proved_beside_them() {
+        for condition in [
+            "m.content.startswith('Yes') and m.tool_calls and m.reasoning_content",
+            "'```' in m.content and m.tool_calls",
+            "m.content.count('(') > 1 and m.reasoning_content",
+        ] {
+            let marked = format!("{{{{ '<both>' if {condition} }}}}{{{{ m.content }}}}");
+            let (losses, _) = proved(&CHAT.replacen("{{ m.content }}", &marked, 1));
+            assert!(!losses.is_empty(), "{condition}");
+        }
+    }
+
+    #[test]
+    fn a_message_before_decides_about_the_turn_and_not_only_about_an_earlier_one() {
+        let each = "{% for c in m.tool_calls or [] %}";
+        let condition = "loop.index0 > 0 and 'miles' in messages[loop.index0 - 1].content";
+        let marked = format!("{{{{ '<far>' if m.tool_calls and {condition} }}}}{each}");
+        let (losses, _) = proved(&CHAT.replacen(each, &marked, 1));
+        let named = "with the user's message \"How far is it";
+        assert!(losses.iter().any(|loss| loss.starts_with(named)), "{losses:?}");
     }
 
     #[test]

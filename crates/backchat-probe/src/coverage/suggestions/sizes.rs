@@ -1,7 +1,7 @@
 //! Conversations of another size: longer texts, more calls, arguments or messages, and numbers with more digits.
 
 use super::earlier::earlier_texts;
-use super::texts::sized;
+use super::texts::{literals, named, sized};
 use super::{LONGEST, MOST_CALLS, Made, Suggested};
 use crate::coverage::places::{Place, places};
 use crate::probe::{Answer, Call};
@@ -10,6 +10,9 @@ use backchat_core::json::Value;
 
 /// How many turns are put before a conversation at most.
 const MOST_ROUNDS: usize = 16;
+
+/// Up to which number parts of a text are counted.
+const MOST_COUNTED: usize = 100;
 
 /// Suggests conversations in which a number is another one than the one seen.
 type Suggest<M> = fn(&mut M, usize, usize);
@@ -32,25 +35,71 @@ impl Made<'_> {
             (false, Self::texts),
         ];
         sized.sort_by_key(|(is_late, _)| *is_late);
-        for (_, suggest) in sized {
+        // The place of a message or of a call is no size of a text.
+        let is_place =
+            self.condition.contains("loop.") && !["length", "count"].iter().any(|size| self.condition.contains(size));
+        let suggests = sized.into_iter().map(|(_, suggest)| suggest);
+        let suggests: Vec<Suggest<Self>> = if is_place { vec![Self::calls_for] } else { suggests.collect() };
+        for suggest in suggests {
             for (seen, limit) in &numbers {
-                for wanted in [limit.saturating_add(1), *limit, limit.saturating_sub(1), limit.saturating_add(30)] {
+                let around = [limit.saturating_add(1), *limit, limit.saturating_sub(1), limit.saturating_add(30)];
+                let wanted = if relation == Relation::Equal { vec![*limit] } else { around.to_vec() };
+                for wanted in wanted {
                     if (1..=LONGEST).contains(&wanted) {
                         suggest(self, *seen, wanted);
                     }
                 }
             }
         }
+        for (seen, limit) in numbers.iter().filter(|_| !is_place && relation != Relation::Equal) {
+            self.counted(*seen, *limit);
+        }
+    }
+
+    /// Texts that have more or fewer of what a number may count: the literals of the condition, or words.
+    fn counted(&mut self, seen: usize, limit: usize) {
+        for (place, text) in places(self.answer) {
+            if !self.may_be_about(place) || !place.is_free() || limit > MOST_COUNTED {
+                continue;
+            }
+            if seen > limit {
+                self.text(place, "Ok");
+                continue;
+            }
+            for literal in literals(self.condition) {
+                self.text(place, &vec![text; limit + 2].join(&literal));
+            }
+            // The number may be of the letters of one word.
+            self.text(place, &format!("{} {}", named(limit + 2), sized(limit + 30)));
+        }
+    }
+
+    /// Whether a condition may be about this text: what it mentions, if it mentions one of the usual names.
+    fn may_be_about(&self, place: Place) -> bool {
+        let named = ["content", "think", "reason", "argument", "name", "id", "calls", "messages"];
+        let named = named.map(|name| self.condition.contains(name));
+        let [content, think, reason, argument, name, id, ..] = named;
+        let is_named = match place {
+            Place::Content => content,
+            Place::Reasoning => think || reason,
+            Place::Value(..) | Place::Key(..) => argument,
+            Place::Name(_) => name,
+            Place::Id(_) => id,
+        };
+        is_named || !named.contains(&true)
     }
 
     /// Texts of this length, in place of those that have the one seen.
     fn texts(&mut self, seen: usize, wanted: usize) {
         for (place, text) in places(self.answer) {
-            if let Some(made) =
-                resized(text, seen, wanted).filter(|_| !matches!(place, Place::Name(_) | Place::Key(..)))
-            {
-                self.text(place, &made);
+            if !self.may_be_about(place) {
+                continue;
             }
+            let made = match place {
+                Place::Name(_) | Place::Key(..) => (text.chars().count() == seen).then(|| named(wanted)),
+                _ => resized(text, seen, wanted),
+            };
+            made.iter().for_each(|made| self.text(place, made));
         }
         for (place, text) in earlier_texts(self.history) {
             resized(text, seen, wanted).iter().for_each(|made| self.before(place, made));

@@ -3,6 +3,10 @@
 use super::{LONGEST, Made};
 use backchat_chat::Relation;
 use backchat_core::json::Value;
+use backchat_core::push_new;
+
+/// How many letters a condition compares at most that looks at an end of a text.
+const LONGEST_EDGE: usize = 3;
 
 /// The texts of an operand, or of the items of one.
 pub(super) fn constants(value: &Value) -> Vec<String> {
@@ -25,19 +29,39 @@ pub(super) fn is_from(text: &str, value: &str) -> bool {
         || has_edge(lower.split_whitespace().next_back())
 }
 
+/// Whether a value in a condition is a few letters at the beginning or the end of this text.
+pub(super) fn is_edge(text: &str, value: &str) -> bool {
+    let is_short = !value.is_empty() && value.chars().count() <= LONGEST_EDGE && value.len() < text.len();
+    is_short && (text.starts_with(value) || text.ends_with(value))
+}
+
+/// The text with other letters at that end.
+fn at_edge(text: &str, edge: &str, other: &str) -> String {
+    match (text.strip_prefix(edge), text.strip_suffix(edge)) {
+        (Some(rest), _) => format!("{other}{rest}"),
+        (None, Some(rest)) => format!("{rest}{other}"),
+        (None, None) => other.to_owned(),
+    }
+}
+
 impl Made<'_> {
     /// Texts in the place of one that a condition compares with a constant or tests, or in which it seeks a constant.
     pub(super) fn instead(&self, relation: Relation, (left, right): (&Value, &Value), text: &str) -> Vec<String> {
         let is_operand = |value: &Value| value.as_str().is_some_and(|value| is_from(text, value));
-        let is_edge = |value: &Value| {
+        let begins_or_ends = |value: &Value| {
             let value = value.as_str().filter(|value| !value.is_empty());
             value.is_some_and(|value| text.starts_with(value) || text.ends_with(value))
         };
         let mut made = Vec::new();
         match relation {
             Relation::Equal if self.goal.wanted => {
-                for (_, to) in [(left, right), (right, left)].into_iter().filter(|(from, _)| is_operand(from)) {
-                    made.extend(constants(to));
+                for (from, to) in [(left, right), (right, left)] {
+                    let edge = from.as_str().filter(|edge| is_edge(text, edge));
+                    if let Some(edge) = edge {
+                        made.extend(constants(to).iter().map(|to| at_edge(text, edge, to)));
+                    } else if is_operand(from) {
+                        made.extend(constants(to));
+                    }
                 }
             }
             Relation::In | Relation::Key => {
@@ -60,7 +84,7 @@ impl Made<'_> {
                 }
             }
             // A method such as `isdigit`, of the text or of its first letters.
-            Relation::Test if self.condition.contains(".is") && (is_operand(left) || is_edge(left)) => {
+            Relation::Test if self.condition.contains(".is") && (is_operand(left) || begins_or_ends(left)) => {
                 made.extend(["12".to_owned(), text.to_uppercase(), text.to_lowercase(), "Word".to_owned()]);
             }
             _ => {}
@@ -98,6 +122,25 @@ pub(super) fn sized(length: usize) -> String {
     let text: String = "Word by word it goes on, ".chars().cycle().take(length).collect();
     // White space at the end would not be part of the text.
     if text.ends_with(' ') { format!("{}.", text.trim_end()) } else { text }
+}
+
+/// A name with this many characters.
+pub(super) fn named(length: usize) -> String {
+    "look_it_up_for_me_".chars().cycle().take(length).collect()
+}
+
+/// The texts in quotes of an expression.
+pub(super) fn literals(expression: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = expression;
+    while let Some((at, quote)) = rest.match_indices(['\'', '"']).next() {
+        let Some((text, after)) = rest.get(at + 1..).and_then(|rest| rest.split_once(quote)) else { break };
+        if !text.is_empty() {
+            push_new(&mut found, text.replace("\\n", "\n").replace("\\t", "\t"));
+        }
+        rest = after;
+    }
+    found
 }
 
 /// Whether a tool may have this name.

@@ -7,15 +7,19 @@ use super::super::conversations::{self, History, Reach, TestAnswer};
 use super::super::turn_start::Cut;
 use super::super::verdict::Branching;
 use super::{Branch, Branches};
-use backchat_chat::ended;
+use backchat_chat::{Relation, ended};
 use backchat_core::diagnostic::line_column;
 use backchat_core::push_new;
 use backchat_probe::coverage::{Coverage, Goal, Likeness, Place, Sought, Suggested, argument_keys, suggestions};
 use backchat_probe::probe::{Answer, Message, Setting};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// How many conversations are rendered at most to find those that take a branch.
 const MOST_RENDERS: usize = 56;
+
+/// How many of them for one goal.
+const MOST_TRIES: usize = 10;
 
 /// How many of them are mere guesses.
 const MOST_GUESSES: usize = 12;
@@ -26,8 +30,11 @@ const MOST_WITNESSES: usize = 3;
 /// How many conversations that take a branch are proved.
 const MOST_FOUND: usize = 24;
 
+/// An argument whose line breaks and quotes show how it is written.
+const LINES: &str = "print(7)\nprint(\"Ghent\")\n";
+
 /// A conversation whose branches are known.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 struct Known {
     answer: Answer,
     history: Rc<[Message]>,
@@ -50,6 +57,8 @@ struct Search<'p, 't> {
     /// How many more conversations may be rendered.
     left: usize,
     reached: Vec<Reached>,
+    /// The histories of the proof's own conversations, and the conditions that run in each.
+    histories: Vec<(Rc<[Message]>, Vec<Range<usize>>)>,
     /// The arguments that the chat template looks up by name.
     argument_keys: Vec<String>,
 }
@@ -64,9 +73,9 @@ fn after_rounds(history: &[Message], rounds: usize) -> Vec<Message> {
 
 impl<'p, 't> Search<'p, 't> {
     fn new(proof: &'p Proof<'t>) -> Self {
-        let (coverage, known, reached) = Default::default();
+        let (coverage, known, reached, histories) = Default::default();
         let argument_keys = argument_keys(proof.plain.template().source());
-        Self { proof, coverage, known, left: MOST_RENDERS, reached, argument_keys }
+        Self { proof, coverage, known, left: MOST_RENDERS, reached, histories, argument_keys }
     }
 
     /// Records which branches the proof's own conversations take.
@@ -91,9 +100,11 @@ impl<'p, 't> Search<'p, 't> {
         for (history, _) in histories {
             let prober = if self.proof.request.always_tools { &self.proof.offering } else { &self.proof.plain };
             let ran = prober.ran(history, &Setting::new(), true).unwrap_or_default();
+            let history: Rc<[Message]> = history.into();
+            self.histories.push((history.clone(), ran.decisions.iter().map(|ran| ran.span.clone()).collect()));
             self.coverage.add(ran, &Answer::default());
             let (answer, setting) = Default::default();
-            self.known.push(Known { answer, history: history.into(), setting, offers_tools: false });
+            self.known.push(Known { answer, history, setting, offers_tools: false });
         }
     }
 
@@ -113,25 +124,41 @@ impl<'p, 't> Search<'p, 't> {
         for likeness in [Likeness::Part, Likeness::Mentioned, Likeness::Earlier, Likeness::Guess] {
             // What is only guessed must not use up the renders.
             self.left = if likeness == Likeness::Guess { self.left.min(MOST_GUESSES) } else { self.left };
-            for goal in self.coverage.goals() {
-                if self.left == 0 || self.reached.len() == MOST_FOUND || ended().is_some() {
-                    return;
+            // Where one condition of several is reached, the next one is asked for the first time.
+            loop {
+                let before = self.reached.len();
+                for goal in self.coverage.goals() {
+                    if self.left == 0 || self.reached.len() == MOST_FOUND || ended().is_some() {
+                        return;
+                    }
+                    let condition = source.get(goal.span.clone()).unwrap_or("");
+                    self.reach(goal, condition, &variables, likeness);
                 }
-                let condition = source.get(goal.span.clone()).unwrap_or("");
-                self.reach(goal, condition, &variables, likeness);
+                if self.reached.len() == before {
+                    break;
+                }
             }
         }
     }
 
-    /// Seeks the texts that alone decide a condition among other parts: what surrounds them may differ there.
+    /// The texts that decide a condition, among the parts beside which no answer had its outcome: what surrounds them may
+    /// differ there.
     fn seek_beside(&mut self, own: usize) {
-        for goal in self.coverage.rare() {
-            let known = goal.witnesses.iter().filter(|witness| **witness < own).find_map(|at| self.known.get(*at));
-            let Some(known) = known.filter(|known| known.answer.calls.is_empty() && known.answer.reasoning.is_none())
-            else {
+        let source = self.proof.plain.template().source();
+        for goal in self.coverage.unmixed() {
+            let condition = source.get(goal.span.clone()).unwrap_or("");
+            // A number may be the length of a text, or a count of what is in it.
+            let is_number = matches!(goal.sought, Sought::Outcome(Relation::Less | Relation::Greater));
+            let is_about = is_number && condition.contains("content") && !condition.contains("messages");
+            if !goal.is_own && !is_about {
+                continue;
+            }
+            let is_plain = |known: &&Known| known.answer.calls.is_empty() && known.answer.reasoning.is_none();
+            let witnesses = goal.witnesses.iter().filter(|witness| **witness < own);
+            let known = witnesses.filter_map(|witness| self.known.get(*witness)).find(is_plain);
+            let Some((known, content)) = known.and_then(|known| Some((known, known.answer.content.as_ref()?))) else {
                 continue;
             };
-            let Some(content) = &known.answer.content else { continue };
             let suggested = Suggested::again(known.answer.clone(), Place::Content, content);
             if self.reached.len() < MOST_FOUND && !self.reached.iter().any(|reached| reached.suggested == suggested) {
                 self.reached.push(Reached { goal, suggested, known: known.clone() });
@@ -147,45 +174,72 @@ impl<'p, 't> Search<'p, 't> {
         }
         let mut own = suggested.clone();
         for call in own.answer.calls.iter_mut().filter(|call| Some(&call.name) == suggested.tool.as_ref()) {
-            call.arguments = keys.iter().map(|key| (key.clone(), "print(7)\nprint(\"Ghent\")".into())).collect();
+            call.arguments = keys.iter().map(|key| (key.clone(), LINES.trim_end().into())).collect();
         }
         vec![suggested, own]
     }
 
     fn reach(&mut self, goal: Goal, condition: &str, variables: &[&str], likeness: Likeness) {
-        let mut tried: Vec<Suggested> = Vec::new();
         let parts = |known: &&Known| {
             let Answer { content, reasoning, calls } = &known.answer;
             calls.len() + usize::from(content.is_some()) + usize::from(reasoning.is_some())
         };
         // What an answer does not have may be from its history: the one with most parts shows most.
         let mut bases: Vec<&Known> = goal.witnesses.iter().filter_map(|witness| self.known.get(*witness)).collect();
-        bases.sort_by_key(|known| std::cmp::Reverse(parts(known)));
+        bases.sort_by_key(|known| (self.ran_before(&goal, &known.history), std::cmp::Reverse(parts(known))));
         let bases: Vec<Known> = bases.into_iter().take(MOST_WITNESSES).cloned().collect();
+        let enough = self.left.saturating_sub(MOST_TRIES);
+        let mut before: Option<(Suggested, Known)> = None;
         for base in bases {
             let made = suggestions(&goal, condition, (&base.answer, &base.history), variables);
             let made: Vec<Suggested> = made.into_iter().flat_map(|suggested| self.with_own_keys(suggested)).collect();
-            for suggested in made {
-                if self.left == 0 || self.coverage.has(&goal) {
-                    return;
+            for suggested in made.into_iter().filter(|suggested| suggested.likeness == likeness) {
+                if self.left == enough || self.coverage.has(&goal) {
+                    break;
                 }
-                if suggested.likeness != likeness || tried.contains(&suggested) {
-                    continue;
-                }
-                self.left -= 1;
                 let mut setting = base.setting.clone();
                 setting.extend(suggested.setting.iter().map(|(name, value)| (name.to_owned(), value.clone())));
                 let history = suggested.history.as_deref().unwrap_or(&base.history);
                 let history = after_rounds(history, suggested.rounds).into();
                 let known = Known { answer: suggested.answer.clone(), history, setting, ..base.clone() };
-                self.watch(&known, suggested.tool.as_deref());
-                if self.coverage.has(&goal) {
-                    self.reached.push(Reached { goal: goal.clone(), suggested, known });
+                if self.known.contains(&known) {
+                    continue;
+                }
+                self.left -= 1;
+                if suggested.history.is_some() && self.is_reached_before(&goal, &known) {
+                    before.get_or_insert((suggested, known));
+                } else if self.is_reached_by(&goal, &suggested, known) {
                     return;
                 }
-                tried.push(suggested);
             }
         }
+        if let Some((suggested, known)) = before.filter(|_| !self.coverage.has(&goal)) {
+            self.is_reached_by(&goal, &suggested, known);
+        }
+    }
+
+    /// Whether the turns before an answer ask about the condition, so that the answer may not be what it asks about.
+    fn ran_before(&self, goal: &Goal, history: &[Message]) -> bool {
+        let known = self.histories.iter().find(|(known, _)| **known == *history);
+        known.is_some_and(|(_, spans)| spans.contains(&goal.span))
+    }
+
+    /// Whether the turns before an answer have the outcome already: then the answer may have another one.
+    fn is_reached_before(&self, goal: &Goal, known: &Known) -> bool {
+        let mut coverage = Coverage::default();
+        let ran = self.proof.plain.ran(&known.history, &known.setting, false);
+        coverage.add(ran.unwrap_or_default(), &Answer::default());
+        coverage.has(goal)
+    }
+
+    /// Whether a conversation has the outcome, which is proved then.
+    fn is_reached_by(&mut self, goal: &Goal, suggested: &Suggested, known: Known) -> bool {
+        self.watch(&known, suggested.tool.as_deref());
+        let is_reached = self.coverage.has(goal);
+        if is_reached {
+            self.reached.push(Reached { goal: goal.clone(), suggested: suggested.clone(), known });
+        }
+        is_reached
     }
 }
 
@@ -248,30 +302,46 @@ impl Reached {
     /// another history.
     fn companions(&self) -> Vec<(&'static str, Answer, Reach)> {
         let Answer { content, reasoning, calls } = &self.suggested.answer;
-        let call = || calls.first().cloned().unwrap_or_else(conversations::plain_call);
+        let calls = if calls.is_empty() { vec![conversations::plain_call()] } else { calls.clone() };
         let (none, value) = (Answer::default, Reach::Value);
+        let thought = |answer: &Answer| answer.clone().with_reasoning(conversations::PLAIN_THOUGHT);
         match self.suggested.place {
             Some(Place::Content) => {
                 let alone = Answer { content: content.clone(), ..none() };
-                let thought = alone.clone().with_reasoning(conversations::PLAIN_THOUGHT);
-                let called = Answer { calls: vec![call()], ..alone.clone() };
+                let called = Answer { calls, ..alone.clone() };
                 vec![
-                    ("alone", alone, Reach::Settings),
-                    ("and reasoning", thought, value),
-                    ("and a call", called, value),
+                    ("alone", alone.clone(), Reach::Settings),
+                    ("and reasoning", thought(&alone), value),
+                    ("and a call", called.clone(), value),
+                    ("and reasoning and a call", thought(&called), value),
                 ]
             }
             Some(Place::Reasoning) => {
                 let thought = |rest: Answer| Answer { reasoning: reasoning.clone(), ..rest };
-                let [short, called] = [Answer::content("Yes, 43 km."), Answer::calls(vec![call()])].map(thought);
+                let [short, called] = [Answer::content("Yes, 43 km."), Answer::calls(calls)].map(thought);
                 vec![("alone", short, value), ("and a call", called, value)]
             }
             Some(Place::Name(at)) => {
                 let Some(called) = calls.get(at).map(|call| Answer::calls(vec![call.clone()])) else {
                     return Vec::new();
                 };
-                let said = called.clone().with_content("Let me look that up.");
-                vec![("alone", called, value), ("and an answer", said, value)]
+                let said = Answer::calls(calls).with_content("Let me look that up.");
+                vec![
+                    ("alone", called.clone(), value),
+                    ("and lines", Place::Value(0, 0).replaced(&called, LINES), value),
+                    ("and reasoning", thought(&called), value),
+                    ("and an answer", said.clone(), value),
+                    ("and an answer and reasoning", thought(&said), value),
+                ]
+            }
+            Some(Place::Key(at, index)) => {
+                vec![("and lines", Place::Value(at, index).replaced(&self.suggested.answer, LINES), value)]
+            }
+            Some(place @ Place::Value(at, index)) => {
+                let answer = &self.suggested.answer;
+                let known = answer.calls.get(at).and_then(|call| call.arguments.values().nth(index)?.as_str());
+                let known = known.unwrap_or_default();
+                vec![("and lines", place.replaced(answer, &format!("{known}\n{LINES}")), value)]
             }
             _ => Vec::new(),
         }
