@@ -39,6 +39,10 @@ impl Seen {
             self.witnesses.push(conversation);
         }
     }
+
+    fn goal(&self, span: Range<usize>, is_own: bool, sought: Sought, wanted: bool) -> Goal {
+        Goal { span, is_own, sought, wanted, operands: self.operands.clone(), witnesses: self.witnesses.clone() }
+    }
 }
 
 /// What an answer has beside its content: neither, reasoning, calls, or both.
@@ -54,12 +58,8 @@ struct Branching {
 }
 
 impl Branching {
-    fn goal(&self, span: Range<usize>, is_own: bool, sought: Sought, wanted: bool, seen: &Seen) -> Goal {
-        Goal { span, is_own, sought, wanted, operands: seen.operands.clone(), witnesses: seen.witnesses.clone() }
-    }
-
     fn goals(&self, span: Range<usize>, is_own: bool) -> Vec<Goal> {
-        let goal = |sought, wanted, seen: &Seen| self.goal(span.clone(), is_own, sought, wanted, seen);
+        let goal = |sought, wanted, seen: &Seen| seen.goal(span.clone(), is_own, sought, wanted);
         let mut goals = Vec::new();
         match (&self.kind, &self.seen) {
             (_, [Some(seen), None]) => goals.push(goal(self.kind.clone(), true, seen)),
@@ -212,7 +212,7 @@ impl Coverage {
             let (Sought::Outcome(_), [Some(no), Some(yes)]) = (&branching.kind, &branching.seen) else { continue };
             for (wanted, seen, other) in [(false, no, yes), (true, yes, no)] {
                 if seen.shapes.iter().zip(&other.shapes).any(|(seen, other)| !seen && *other) {
-                    found.push(branching.goal(*start..*end, *is_own, branching.kind.clone(), wanted, seen));
+                    found.push(seen.goal(*start..*end, *is_own, branching.kind.clone(), wanted));
                 }
             }
         }

@@ -42,6 +42,13 @@ struct Known {
     offers_tools: bool,
 }
 
+/// A history of the proof's own conversations.
+struct Before {
+    history: Rc<[Message]>,
+    /// The conditions that run in it.
+    conditions: Vec<Range<usize>>,
+}
+
 /// A conversation that reached a goal.
 struct Reached {
     goal: Goal,
@@ -57,8 +64,7 @@ struct Search<'p, 't> {
     /// How many more conversations may be rendered.
     left: usize,
     reached: Vec<Reached>,
-    /// The histories of the proof's own conversations, and the conditions that run in each.
-    histories: Vec<(Rc<[Message]>, Vec<Range<usize>>)>,
+    histories: Vec<Before>,
     /// The arguments that the chat template looks up by name.
     argument_keys: Vec<String>,
 }
@@ -101,7 +107,8 @@ impl<'p, 't> Search<'p, 't> {
             let prober = if self.proof.request.always_tools { &self.proof.offering } else { &self.proof.plain };
             let ran = prober.ran(history, &Setting::new(), true).unwrap_or_default();
             let history: Rc<[Message]> = history.into();
-            self.histories.push((history.clone(), ran.decisions.iter().map(|ran| ran.span.clone()).collect()));
+            let conditions = ran.decisions.iter().map(|decision| decision.span.clone()).collect();
+            self.histories.push(Before { history: history.clone(), conditions });
             self.coverage.add(ran, &Answer::default());
             let (answer, setting) = Default::default();
             self.known.push(Known { answer, history, setting, offers_tools: false });
@@ -220,8 +227,8 @@ impl<'p, 't> Search<'p, 't> {
 
     /// Whether the turns before an answer ask about the condition, so that the answer may not be what it asks about.
     fn ran_before(&self, goal: &Goal, history: &[Message]) -> bool {
-        let known = self.histories.iter().find(|(known, _)| **known == *history);
-        known.is_some_and(|(_, spans)| spans.contains(&goal.span))
+        let known = self.histories.iter().find(|known| *known.history == *history);
+        known.is_some_and(|known| known.conditions.contains(&goal.span))
     }
 
     /// Whether the turns before an answer have the outcome already: then the answer may have another one.
