@@ -19,6 +19,11 @@ pub(super) struct Assumption {
 }
 
 impl Assumption {
+    /// Whether a turn of it has reasoning.
+    pub fn shows_reasoning(&self) -> bool {
+        self.cases.iter().any(|case| case.expected.reasoning.is_some())
+    }
+
     /// The losses of a template that relies on it: one for each part that the template misreads.
     pub fn losses(&self, judge: &Judge<'_, '_>) -> Vec<Loss> {
         let mut losses: Vec<Loss> = Vec::new();
@@ -306,7 +311,7 @@ fn other_than(given: Option<&Value>) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::super::{Options, Proof};
-    use crate::derive::by_hand::{ANSWER, CHAT, object, template};
+    use crate::derive::by_hand::{ANSWER, CHAT, object, template, with_proof};
     use backchat_chat::ChatTemplate;
 
     /// The assumptions of a template, in words.
@@ -370,8 +375,10 @@ mod tests {
         for condition in ["m.reasoning_content.count('\\n') > 1", "m.reasoning_content[-1] == '.'"] {
             let condition = format!("{{% if m.reasoning_content and {condition} %}}");
             let source = CHAT.replacen("{% if m.reasoning_content %}", &condition, 1);
-            let losses = assumed(&source.replace("weigh", "think"), ANSWER, "{}");
-            assert_eq!(losses, [named], "{condition}");
+            let source = source.replace("weigh", "think");
+            assert_eq!(assumed(&source, ANSWER, "{}"), [named], "{condition}");
+            let not_shown = with_proof(&source, |proof| proof.judge(&template(ANSWER)).scope.not_shown);
+            assert!(!not_shown.contains(&"reasoning"), "{condition}: {not_shown:?}");
         }
     }
 

@@ -319,6 +319,10 @@ impl<'t> Proof<'t> {
         verdict.failures.sort_by_key(|failure| failure.text.len());
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         (verdict.scope, verdict.unverified) = scope::find(template, &self.request, &self.cases, &passed);
+        // Reasoning that some turns have is not missing, though no conversation of the proof's own shows it.
+        if self.assumptions.iter().any(Assumption::shows_reasoning) {
+            verdict.scope.not_shown.retain(|part| *part != "reasoning");
+        }
         if verdict.holds() && ended().is_none() {
             verdict.losses.extend(self.assumptions.iter().flat_map(|assumption| assumption.losses(&judge)));
             verdict.tolerance = deviations::find(&judge, &passed);
