@@ -76,6 +76,7 @@ impl Made<'_> {
 
     /// Whether a condition may be about this text: what it mentions, if it mentions one of the usual names.
     fn may_be_about(&self, place: Place) -> bool {
+        // The last two are of no text.
         let named = ["content", "think", "reason", "argument", "name", "id", "calls", "messages"];
         let named = named.map(|name| self.condition.contains(name));
         let [content, think, reason, argument, name, id, ..] = named;

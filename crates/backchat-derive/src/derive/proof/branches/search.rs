@@ -181,6 +181,7 @@ impl<'p, 't> Search<'p, 't> {
         }
         let mut own = suggested.clone();
         for call in own.answer.calls.iter_mut().filter(|call| Some(&call.name) == suggested.tool.as_ref()) {
+            // Code may be written bare up to its close: the line break before that is asked about by itself.
             call.arguments = keys.iter().map(|key| (key.clone(), LINES.trim_end().into())).collect();
         }
         vec![suggested, own]
