@@ -217,11 +217,14 @@ fn arguments(calls: &Calls, evidence: Value) -> Value {
         Arguments::Json => drop(put("form", "json".into())),
         Arguments::JsonText => drop(put("form", "json text".into())),
         Arguments::Python => drop(put("form", "python".into())),
-        Arguments::Dialect { unquoted_keys, quotes } => {
+        Arguments::Dialect { unquoted_keys, quotes, null } => {
             put("form", "json dialect".into());
             put("unquoted_keys", (*unquoted_keys).into());
             let quotes = quotes.as_ref().map(|(open, close)| texts(&[open, close]));
             put("quotes", quotes.into());
+            if let Some(null) = null {
+                put("null", null.as_str().into());
+            }
         }
         Arguments::Pairs(pairs) => {
             put("form", if pairs.cut.close.trim().is_empty() { "keywords".into() } else { "marks".into() });
@@ -327,13 +330,14 @@ mod tests {
         let dialect = |quotes: Option<(&str, &str)>| Arguments::Dialect {
             unquoted_keys: true,
             quotes: quotes.map(|(open, close)| (open.to_owned(), close.to_owned())),
+            null: quotes.map(|_| "None".to_owned()),
         };
         assert_eq!(form(Arguments::Json), r#"{"form": "json", "evidence": null}"#);
         assert_eq!(
             form(dialect(None)),
             r#"{"form": "json dialect", "unquoted_keys": true, "quotes": null, "evidence": null}"#
         );
-        assert!(form(dialect(Some(("'", "'")))).contains(r#""quotes": ["'", "'"]"#));
+        assert!(form(dialect(Some(("'", "'")))).contains(r#""quotes": ["'", "'"], "null": "None""#));
         let keyed = |close: &str| form(Arguments::Pairs(Box::new(pairs(["<", ">", close, ""]))));
         assert!(
             keyed("</>")

@@ -31,6 +31,8 @@ pub struct Limits {
     pub content_parsers: Option<&'static [&'static str]>,
     /// Whether a `transform` may use what the close pattern captures.
     pub close_captures: bool,
+    /// Whether a pair of `string_delims` may end with nothing.
+    pub open_delims: bool,
     /// Whether open and close patterns must begin with one of a few literals.
     pub literal_starts: bool,
     /// Whether calls get ids of the reader's own in place of those that the template reads.
@@ -53,6 +55,7 @@ impl Limits {
         calls_are_functions: false,
         content_parsers: None,
         close_captures: true,
+        open_delims: true,
         literal_starts: false,
         makes_ids: false,
     };
@@ -74,6 +77,7 @@ impl Limits {
             calls_are_functions: self.calls_are_functions || other.calls_are_functions,
             content_parsers: fewer(self.content_parsers, other.content_parsers),
             close_captures: self.close_captures && other.close_captures,
+            open_delims: self.open_delims && other.open_delims,
             literal_starts: self.literal_starts || other.literal_starts,
             makes_ids: self.makes_ids && other.makes_ids,
         }

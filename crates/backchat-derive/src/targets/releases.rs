@@ -88,7 +88,7 @@ static SMG: Release = Release {
     program: "smg",
     version: "0.1.0",
     target: "smg",
-    limits: Limits { looks_around: false, ..BEFORE_5_24 },
+    limits: Limits { looks_around: false, open_delims: false, ..BEFORE_5_24 },
 };
 
 impl Reader {

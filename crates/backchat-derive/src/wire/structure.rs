@@ -279,8 +279,8 @@ pub enum Arguments {
     Json,
     /// The text of a JSON object inside a JSON string.
     JsonText,
-    /// One object that is JSON except for its keys and quotes.
-    Dialect { unquoted_keys: bool, quotes: Option<(String, String)> },
+    /// One object that is JSON except for its keys, its quotes, and, where these tell it from text, the word for null.
+    Dialect { unquoted_keys: bool, quotes: Option<(String, String)>, null: Option<String> },
     /// One object as Python prints it.
     Python,
     /// Key by key.
@@ -323,10 +323,22 @@ impl Pairs {
         self.braces.as_ref()?;
         let key = self.cut.open.trim();
         let (open, close) = self.values.quotes();
-        let quotes = [(open, close), (key, key)].into_iter().find(|(open, _)| !open.is_empty() && *open != "\"");
+        let is_mark = |text: &str| !text.is_empty() && text != "\"";
+        let quotes = [(open, close), (key, key)].into_iter().find(|(open, _)| is_mark(open));
         let quotes = quotes.map(|(open, close)| (open.to_owned(), close.to_owned()));
-        Some(Arguments::Dialect { unquoted_keys: key.is_empty(), quotes })
+        let null = self.written("null").filter(|word| is_mark(open) && *word != "null" && is_word(word));
+        let null = null.map(str::to_owned);
+        Some(Arguments::Dialect { unquoted_keys: key.is_empty(), quotes, null })
     }
+
+    /// A value of this type as rendered.
+    fn written(&self, kind: &str) -> Option<&str> {
+        self.written.iter().find(|(known, _)| *known == kind).map(|(_, text)| text.as_str())
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(char::is_alphabetic)
 }
 
 /// Stands for the key inside a text.
@@ -411,10 +423,23 @@ mod tests {
             ("\"", Encoding::Json, false, None),
         ] {
             let quotes = quotes.map(|(open, close)| (open.to_owned(), close.to_owned()));
-            let expected = Arguments::Dialect { unquoted_keys, quotes };
+            let expected = Arguments::Dialect { unquoted_keys, quotes, null: None };
             assert_eq!(pairs(key, strings.clone()).dialect(), Some(expected), "{key:?} {strings:?}");
         }
         assert_eq!(Pairs { braces: None, ..pairs("", Encoding::Json) }.dialect(), None);
+    }
+
+    #[test]
+    fn a_dialect_may_have_its_own_word_for_null() {
+        for (written, word) in
+            [("null", None), ("None", Some("None")), ("nil", Some("nil")), ("<q></q>", None), ("", None)]
+        {
+            for (strings, word) in [(quoted("<q>", "</q>"), word), (Encoding::Json, None)] {
+                let pairs = Pairs { written: vec![("null", written.to_owned())], ..pairs("'", strings.clone()) };
+                let Some(Arguments::Dialect { null, .. }) = pairs.dialect() else { panic!("it has braces") };
+                assert_eq!(null.as_deref(), word, "{written} {strings:?}");
+            }
+        }
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl<'r> CallWriter<'r> {
                 reader.note(Effect::Tighter, "", "properties", ONLY_JSON);
                 Style::single()
             }
-            Arguments::Dialect { unquoted_keys, quotes } => dialect(*unquoted_keys, quotes.as_ref(), self.written),
+            Arguments::Dialect { unquoted_keys, quotes, .. } => dialect(*unquoted_keys, quotes.as_ref(), self.written),
             Arguments::Pairs(pairs) => {
                 let mut nodes = Vec::new();
                 let values = PairedValues { pairs, written: self.written, free_texts: self.free_texts, reading };

@@ -32,17 +32,23 @@ pub(super) fn content(
     let (unquoted_keys, delimiters) = match arguments {
         // Of nothing, a pattern reads no arguments.
         Arguments::Json if is_optional => return members(field),
-        Arguments::Json | Arguments::JsonText => (false, None),
-        Arguments::Python => (false, Some(("'", "'"))),
-        Arguments::Dialect { unquoted_keys, quotes } => {
-            (*unquoted_keys, quotes.as_ref().map(|(open, close)| (open.as_str(), close.as_str())))
+        Arguments::Json | Arguments::JsonText => (false, Vec::new()),
+        Arguments::Python => (false, vec![pair("'", "'")]),
+        Arguments::Dialect { unquoted_keys, quotes, null } => {
+            let quotes = quotes.as_ref().map(|(open, close)| pair(open, close));
+            // Another word for null loses the call, unless it opens a string that ends at once. The reference looks for it
+            // after it has set other strings apart.
+            let null = null.as_ref().map(|word| pair(word, ""));
+            (*unquoted_keys, quotes.into_iter().chain(null).collect())
         }
         Arguments::Pairs(pairs) => return inline((segmentation, choices), field, pairs),
     };
     let flags = [("unquoted_keys", unquoted_keys), ("allow_non_json", is_optional)];
     let mut args: Object =
         flags.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| (key.to_owned(), true.into())).collect();
-    args.extend(delimiters.map(|(open, close)| ("string_delims".to_owned(), delims(open, close))));
+    if !delimiters.is_empty() {
+        args.insert("string_delims", Value::List(delimiters));
+    }
     field.insert("content", "json".into());
     if !args.is_empty() {
         field.insert("content_args", Value::Object(args));
@@ -55,10 +61,6 @@ fn members(field: &mut Object) {
     field.insert("content", TAGGED.into());
     let args = Value::from([("tag_pattern", MEMBER.into()), ("value_parser", parser)]);
     field.insert("content_args", args);
-}
-
-fn delims(open: &str, close: &str) -> Value {
-    Value::List(vec![pair(open, close)])
 }
 
 fn pair(open: &str, close: &str) -> Value {
@@ -312,11 +314,22 @@ mod tests {
     #[test]
     fn one_object_is_read_in_its_dialect() {
         let quotes = |text: &str| Some((text.to_owned(), text.to_owned()));
+        let dialect = |quotes, null: Option<&str>| Arguments::Dialect {
+            unquoted_keys: true,
+            quotes,
+            null: null.map(str::to_owned),
+        };
         let table = [
             (Arguments::Json, r#"{"a": "x", "b": [1]}"#, r#"{"a": "x", "b": [1]}"#),
             (Arguments::Python, "{'a': 'x', 'b': 5}", r#"{"a": "x", "b": 5}"#),
-            (Arguments::Dialect { unquoted_keys: true, quotes: None }, r#"{a: "x"}"#, r#"{"a": "x"}"#),
-            (Arguments::Dialect { unquoted_keys: true, quotes: quotes("<|q|>") }, "{a: <|q|>x<|q|>}", r#"{"a": "x"}"#),
+            (dialect(None, None), r#"{a: "x"}"#, r#"{"a": "x"}"#),
+            (dialect(quotes("<|q|>"), None), "{a: <|q|>x<|q|>}", r#"{"a": "x"}"#),
+            // Another word for null is read as an empty text, and the call is kept; inside of strings it is text.
+            (
+                dialect(quotes("<|q|>"), Some("None")),
+                "{a: None, b: {c: [1, None]}, d: <|q|>None<|q|>, e: null}",
+                r#"{"a": "", "b": {"c": [1, ""]}, "d": "None", "e": null}"#,
+            ),
             // JSON inside a JSON string is parsed once: it remains text.
             (Arguments::JsonText, r#""{\"a\": 1}""#, r#""{\"a\": 1}""#),
         ];

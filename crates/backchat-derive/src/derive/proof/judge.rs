@@ -64,6 +64,7 @@ impl<'a, 't> Judge<'a, 't> {
                 let loss = || self.loss(case, part, &message, is_opened).filter(|_| !is_same);
                 let unread = || {
                     unreadable(case, part, &events)
+                        .or_else(|| self.emptied(case, part, &message))
                         .or_else(|| self.escaped(case, part, &message))
                         .or_else(|| self.encoded_twice(case, part, &message))
                 };
@@ -171,6 +172,20 @@ impl<'a, 't> Judge<'a, 't> {
         })
     }
 
+    /// Nulls in another word than JSON's, which the draft reads as an empty string so that their call is not lost.
+    fn emptied(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
+        let pairs = self.template.fields().iter().flat_map(|field| field.content.string_delims());
+        let mut words = pairs.filter(|(_, close)| close.is_empty()).map(|(word, _)| word);
+        let word = words.find(|word| case.text.contains(word.as_str()))?;
+        let answer = answer_of(&case.expected, message, self.reasoning).filter(|_| part == Part::Arguments)?;
+        let mut calls = case.expected.calls.iter().zip(&answer.calls);
+        if !calls.all(|(wanted, got)| is_emptied(&wanted.arguments, &got.arguments)) {
+            return None;
+        }
+        let message = format!("null is written as {word} and comes back as an empty text");
+        Some(Loss::new(part, message, &case.text))
+    }
+
     /// Strings that the template escapes in its own quotes. No content parser removes these escapes: the strings come back
     /// as written.
     fn escaped(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
@@ -274,6 +289,22 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
     let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
     Some(Loss::new(part, message, &case.text))
+}
+
+/// Whether values are the wanted ones but for nulls that came back as empty strings.
+fn is_emptied(wanted: &Object, got: &Object) -> bool {
+    fn is_same(wanted: &Value, got: &Value) -> bool {
+        match (wanted, got) {
+            (Value::Null, Value::String(text)) => text.is_empty(),
+            (Value::List(wanted), Value::List(got)) => {
+                wanted.len() == got.len() && wanted.iter().zip(got).all(|(wanted, got)| is_same(wanted, got))
+            }
+            (Value::Object(wanted), Value::Object(got)) => is_emptied(wanted, got),
+            _ => wanted == got,
+        }
+    }
+    let mut entries = wanted.iter();
+    wanted.len() == got.len() && entries.all(|(key, wanted)| got.get(key).is_some_and(|got| is_same(wanted, got)))
 }
 
 /// Whether a parsed text is the wanted one as written in the output, with escapes and in other quotes than JSON's. White
@@ -433,6 +464,22 @@ mod tests {
         }
         let texts = Case::by_hand("None", Answer { calls: vec![], ..Answer::content("None") });
         assert!(unreadable(&texts, Part::Calls, &broken).is_none());
+    }
+
+    #[test]
+    fn another_word_for_null_may_come_back_as_an_empty_text() {
+        let object = |json: &str| value(json).as_object().unwrap().clone();
+        for (wanted, got, is_read) in [
+            (r#"{"a": null, "b": 5}"#, r#"{"b": 5, "a": ""}"#, true),
+            (r#"{"a": [1, {"b": null}]}"#, r#"{"a": [1, {"b": ""}]}"#, true),
+            // Only nulls are emptied, and to nothing else.
+            (r#"{"a": null}"#, r#"{"a": "x"}"#, false),
+            (r#"{"a": "x"}"#, r#"{"a": ""}"#, false),
+            (r#"{"a": [null, null]}"#, r#"{"a": [""]}"#, false),
+            (r#"{"a": null}"#, "{}", false),
+        ] {
+            assert_eq!(is_emptied(&object(wanted), &object(got)), is_read, "{wanted} as {got}");
+        }
     }
 
     #[test]

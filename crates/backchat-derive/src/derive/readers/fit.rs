@@ -37,6 +37,9 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
             literal(field, "close");
         }
     }
+    if !limits.open_delims {
+        close_delims(&mut plain);
+    }
     part_at_close(&mut plain, readers);
     let mut ways = vec![(0, Fitted { template: plain.clone(), dropped: Vec::new() })];
     let loaded = Template::from_value(&plain).ok();
@@ -78,6 +81,16 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
         }
     }
     found
+}
+
+/// Leaves out pairs of `string_delims` that end with nothing: the word that opens such a string is then no JSON.
+fn close_delims(template: &mut Value) {
+    for (_, field) in fields(template) {
+        if let Some(Value::List(pairs)) = entry_of(field, "content_args").and_then(|args| args.get_mut("string_delims"))
+        {
+            pairs.retain(|pair| pair.as_list().and_then(<[Value]>::last).and_then(Value::as_str) != Some(""));
+        }
+    }
 }
 
 /// Lets the close of a call take the separator before the next call, where a reader refuses to look behind for that close.
@@ -171,7 +184,11 @@ pub(super) fn put(field: &mut Object, old: &str, new: &str, value: Value) {
 }
 
 pub(super) fn entry<'t>(template: &'t mut Value, key: &str) -> Option<&'t mut Object> {
-    entries_mut(entries_mut(template)?.get_mut(key)?)
+    entry_of(entries_mut(template)?, key)
+}
+
+fn entry_of<'t>(entries: &'t mut Object, key: &str) -> Option<&'t mut Object> {
+    entries_mut(entries.get_mut(key)?)
 }
 
 fn fields(template: &mut Value) -> impl Iterator<Item = (&str, &mut Object)> {
@@ -257,6 +274,14 @@ mod tests {
         assert_eq!(defaults, r#"{"role": "assistant"}"#);
         let limits = Limits { joins_text: false, ..Limits::NONE };
         assert_eq!(field(r#"{"open": "<x>", "repeats": true, "join": "\n"}"#, &limits), value(r#"{"open": "<x>"}"#));
+    }
+
+    #[test]
+    fn a_string_that_nothing_ends_is_left_out_for_a_reader_that_refuses_it() {
+        let written = r#"{"content_args": {"string_delims": [["<q>", "</q>"], ["None", ""]]}}"#;
+        let limits = Limits { open_delims: false, ..Limits::NONE };
+        assert_eq!(field(written, &limits), value(r#"{"content_args": {"string_delims": [["<q>", "</q>"]]}}"#));
+        assert_eq!(field(written, &Limits::NONE), value(written));
     }
 
     #[test]

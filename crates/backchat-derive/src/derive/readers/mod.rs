@@ -39,7 +39,7 @@ impl ReaderSet {
         readers.dedup();
         let mut limits = targets.iter().map(|target| target.limits()).reduce(Limits::and).unwrap_or(Limits::NONE);
         if !is_requested {
-            limits.reasoning = None;
+            limits = Limits { reasoning: None, open_delims: true, ..limits };
         }
         Self { readers, limits, is_requested }
     }
@@ -62,10 +62,11 @@ impl ReaderSet {
         name.or_else(|| keys.first().copied()).unwrap_or(THINKING).to_owned()
     }
 
-    /// Why the readers refuse a template. Unless readers were requested, the chat template decides the name of the reasoning.
+    /// Why the readers refuse a template. Unless readers were requested, the chat template decides the name of the reasoning
+    /// and how values are read.
     pub fn refusals(&self, template: &Template) -> Vec<Refusal> {
         let mut refusals: Vec<Refusal> = self.readers.iter().flat_map(|reader| reader.check(template)).collect();
-        refusals.retain(|refusal| self.is_requested || refusal.reason != Reason::Field);
+        refusals.retain(|refusal| self.is_requested || !matches!(refusal.reason, Reason::Field | Reason::Argument));
         refusals
     }
 
@@ -134,6 +135,13 @@ mod tests {
         );
         assert_eq!(unasked.refusals(&named), []);
         assert!(readers("vllm").refusals(&named).iter().any(|refusal| refusal.reason == Reason::Field));
+        // A word for null that keeps its call is worth more than one reader, unless that reader was requested.
+        let empty = template(
+            r#"{"start_anchor": "<b>", "fields": {"tool_calls": {"open": "<c>", "close": "</c>", "content": "json",
+                "content_args": {"string_delims": [["None", ""]]}}, "content": {}}}"#,
+        );
+        assert_eq!(unasked.refusals(&empty), []);
+        assert!(readers("smg").refusals(&empty).iter().any(|refusal| refusal.reason == Reason::Argument));
     }
 
     #[test]
