@@ -22,6 +22,7 @@ use crate::jinja;
 use crate::jinja::survey::Survey;
 use crate::jinja::syntax::{self, SyntaxError};
 use crate::origin::Rendered;
+use crate::values::is_immutable;
 use backchat_core::diagnostic::{Diagnostic, Place, line_column};
 use backchat_core::json;
 
@@ -106,6 +107,8 @@ pub enum RenderErrorKind {
     Raised,
     /// The render exceeded a limit on work, time or output; another render of the same template most likely will, too.
     Exhausted,
+    /// The template calls a method that changes a value, which the sandbox refuses; engines without one may render it.
+    Sandboxed,
     /// An expression failed.
     Failed,
 }
@@ -340,6 +343,10 @@ fn located(problem: &minijinja::Error, source: &str, span: Option<Range<usize>>)
         (ErrorKind::UndefinedError, Some(expression)) => format!("`{expression}` looks into an undefined value"),
         _ => message(problem),
     };
-    let kind = if limits::is_exceeded() { RenderErrorKind::Exhausted } else { RenderErrorKind::Failed };
+    let kind = match limits::is_exceeded() {
+        true => RenderErrorKind::Exhausted,
+        false if is_immutable(problem) => RenderErrorKind::Sandboxed,
+        false => RenderErrorKind::Failed,
+    };
     RenderError { message, line, span, kind }
 }

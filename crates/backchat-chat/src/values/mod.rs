@@ -24,5 +24,5 @@ pub(crate) mod number;
 pub(crate) mod operators;
 pub(crate) mod text;
 
-pub(crate) use error::{Result, error};
+pub(crate) use error::{Result, error, immutable, is_immutable};
 pub(crate) use kind::{Kind, Number, items_of, type_name};

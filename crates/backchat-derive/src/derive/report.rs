@@ -205,6 +205,7 @@ impl Verdict {
         for refused in &self.scope.refused {
             let (severity, id) = match (refused.is_broken(), refused.part) {
                 (true, _) => (Severity::Warning, "derive-broken"),
+                _ if refused.is_sandboxed() => (Severity::Warning, "derive-sandboxed"),
                 (false, "calls") => (Severity::Note, "derive-calls-refused"),
                 (false, _) => (Severity::Note, "derive-reasoning-refused"),
             };
@@ -449,9 +450,10 @@ mod tests {
             (derivation.status, derivation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect::<Vec<_>>())
         };
         assert_eq!(status(CHAT).0, Status::Proved);
-        // A refusal on purpose is no defect; an expression that fails is one.
+        // A refusal on purpose, or of the sandbox, is no defect; an expression that fails is one.
         for (call, outcome, id) in [
             ("{{ raise_exception('no calls') }}<call>", Status::Proved, "derive-calls-refused"),
+            ("{% set _ = [].append(c) %}<call>", Status::Proved, "derive-sandboxed"),
             ("{{ c.functoin.name }}<call>", Status::Partial, "derive-broken"),
         ] {
             let (status, ids) = status(&CHAT.replace("<call>", call));

@@ -89,7 +89,7 @@ impl Derivation {
             | "derive-tolerance"
             | "derive-name-in-id" => None,
             "derive-misspelt" if self.is_named_first(diagnostic) => None,
-            "derive-types-lost" | "derive-quotes" => Some("lost"),
+            "derive-types-lost" | "derive-quotes" | "derive-sandboxed" => Some("lost"),
             "derive-unproved" | "derive-sample" | "derive-calls-unknown" | "derive-reasoning-unknown" => {
                 // The missing value comes first.
                 self.missing.is_none().then_some("unread")

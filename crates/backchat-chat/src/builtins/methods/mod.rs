@@ -17,7 +17,7 @@ use crate::values::equality;
 use crate::values::lazy::Side;
 use crate::values::markup;
 use crate::values::measure;
-use crate::values::{Kind, Result, error, type_name};
+use crate::values::{Kind, Result, error, immutable, type_name};
 
 /// Whether the type of a value has a method with this name, which takes precedence over a key.
 pub(crate) fn has(value: &Value, name: &str) -> bool {
@@ -34,10 +34,7 @@ pub(crate) fn has(value: &Value, name: &str) -> bool {
 /// Calls a method that the type of a value has.
 pub(crate) fn call(value: &Value, name: &str, arguments: &[Value]) -> Result<Value> {
     if names::CHANGING.contains(&name) {
-        return Err(error(format!(
-            "access to '{name}' of a {} is unsafe: a template may not change it",
-            type_name(value)
-        )));
+        return Err(immutable(type_name(value), name));
     }
     let answer = match Kind::of(value) {
         Kind::Str(text) => strings::call(value, text, name, arguments)?,

@@ -1,7 +1,8 @@
 //! The parts of the model's turn that the chat template refuses: it renders answers without the part, and none with it.
 //!
-//! A template may refuse a part on purpose, with `raise_exception`. If an expression fails instead, the branch that writes
-//! the part is broken: every conversation with the part fails, so that a proof of the others proves half a format.
+//! A template may refuse a part on purpose, with `raise_exception`, or be written for an engine that lets it change lists:
+//! no render of the reference has the part then, and a proof of the others is whole. If an expression fails instead, the
+//! branch that writes the part is broken: it can be corrected, and a proof of the others proves half a format.
 
 use crate::wire::template_usage::TemplateUsage;
 use backchat_chat::{RenderError, RenderErrorKind};
@@ -19,14 +20,19 @@ pub struct RefusedPart {
 }
 
 impl RefusedPart {
-    /// Whether an expression of the chat template fails; otherwise the template refuses the part on purpose.
+    /// Whether an expression of the chat template fails; otherwise the template or the sandbox refuses the part.
     pub fn is_broken(&self) -> bool {
-        self.error.kind() != RenderErrorKind::Raised
+        self.error.kind() != RenderErrorKind::Raised && !self.is_sandboxed()
+    }
+
+    /// Whether the sandbox refuses what the chat template does to write the part.
+    pub(in crate::derive) fn is_sandboxed(&self) -> bool {
+        self.error.kind() == RenderErrorKind::Sandboxed
     }
 
     /// What the chat template does to the part, in a word or two.
     pub(in crate::derive) fn verb(&self) -> &'static str {
-        if self.is_broken() { "fails on" } else { "refuses" }
+        if self.error.kind() == RenderErrorKind::Raised { "refuses" } else { "fails on" }
     }
 
     /// What the chat template does to the part, and its error, in one line.
@@ -87,7 +93,11 @@ fn refused(
             errors.extend(prober.refusals(&without, &with, setting));
         }
     }
-    errors.sort_by_key(|error| error.kind() == RenderErrorKind::Raised);
+    errors.sort_by_key(|error| match error.kind() {
+        RenderErrorKind::Raised => 2,
+        RenderErrorKind::Sandboxed => 1,
+        _ => 0,
+    });
     errors.into_iter().next().map(|error| RefusedPart { part, error })
 }
 
@@ -133,6 +143,13 @@ mod tests {
                     .replace("arguments | tojson", "argument | tojson"),
                 &["the chat template fails on every turn with calls, at line 1: Object of type Undefined is not JSON \
                    serializable: `c.function` has no `argument`; did you mean `arguments`?"],
+            ),
+            (
+                CALL.replace("GUARD", "{% set names = [] %}{% set _ = names.append(c.function.name) %}"),
+                &[
+                    "the chat template fails on every turn with calls, at line 1: access to 'append' of a list is unsafe: \
+                   a template may not change it",
+                ],
             ),
             // The content is at fault, not the call.
             ("{{ m.content[0].upper() ~ m.content[1:] }}".to_owned(), &[]),
