@@ -34,29 +34,41 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
 /// The same, plus what counts calls and arguments.
 pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
     let mut found = varying.clone();
-    let [first, second] = [shapes::call(0, 2), shapes::call(1, 2)];
+    let [first, second, third] = [0, 1, 2].map(|index| shapes::call(index, 2));
     let render = |calls| turn(prober, &shapes::history(History::User), History::User, &Answer::calls(calls));
-    if let (Some(one), Some(two)) = (render(vec![second.clone()]), render(vec![first.clone(), second.clone()])) {
-        let cut = |text: &str, call: &Call| {
-            let Range { start, end } = span(text, call)?;
-            Some((slice(text, ..start).to_owned(), slice(text, end..).to_owned()))
-        };
-        if let (Some(one), Some(two), Some((before, _))) = (cut(&one, &second), cut(&two, &second), cut(&two, &first)) {
-            found.around(&one, &two);
-            // The number of all calls may come before the first one.
-            found.compare(&numbers(&one.0), &numbers(&before), &is_number);
-        }
+    let cut = |text: &str, call: &Call| {
+        let Range { start, end } = span(text, call)?;
+        Some((slice(text, ..start).to_owned(), slice(text, end..).to_owned()))
+    };
+    let [two, three] = [2, 3].map(|count| render(shapes::calls(count)));
+    if let (Some(one), Some(two)) = (render(vec![second.clone()]), &two)
+        && let (Some(one), Some(two), Some((before, _))) = (cut(&one, &second), cut(two, &second), cut(two, &first))
+    {
+        found.around(&one, &two);
+        // The number of all calls may come before the first one.
+        found.compare(&numbers(&one.0), &numbers(&before), &is_number);
+    }
+    // Marks around several calls, which one call alone does not have, may hold their number, too.
+    if let (Some(two), Some(three)) = (&two, &three)
+        && let (Some((two, _)), Some((three, _))) = (cut(two, &first), cut(three, &first))
+    {
+        found.compare(&numbers(&two), &numbers(&three), &is_number);
+    }
+    if let (Some(two), Some(three)) = (&two, &three)
+        && let (Some((_, two)), Some((_, three))) = (cut(two, &second), cut(three, &third))
+    {
+        found.compare(&numbers(&two), &numbers(&three), &is_number);
     }
     // A counter may be a letter or a word.
-    if let Some(text) = render(shapes::calls(3))
-        && let [Some(first), Some(second), Some(third)] = [0, 1, 2].map(|index| span(&text, &shapes::call(index, 2)))
+    if let Some(text) = &three
+        && let [Some(first), Some(second), Some(third)] = [&first, &second, &third].map(|call| span(text, call))
         && first.end <= second.start
         && second.end <= third.start
     {
         found.beside(&[
-            (slice(&text, ..first.start), slice(&text, first.end..second.start)),
-            (slice(&text, first.end..second.start), slice(&text, second.end..third.start)),
-            (slice(&text, second.end..third.start), slice(&text, third.end..)),
+            (slice(text, ..first.start), slice(text, first.end..second.start)),
+            (slice(text, first.end..second.start), slice(text, second.end..third.start)),
+            (slice(text, second.end..third.start), slice(text, third.end..)),
         ]);
     }
     // The number of arguments may come before or after the name. What both calls follow would be taken for a part of the
@@ -310,6 +322,21 @@ mod tests {
         with_prober(&letter, |prober| {
             let counted = with_calls(&Varying::default(), prober);
             assert_eq!(counted.steady("Hi.<c 3>f".to_owned()), "Hi.<c \u{2}>f");
+        });
+    }
+
+    #[test]
+    fn the_number_of_calls_varies_in_marks_that_one_call_alone_does_not_have() {
+        let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% set count = m.tool_calls | length %}\
+                      {{ '<all of=' ~ count ~ '>' if count > 1 }}{% for c in m.tool_calls %}<call>{{ c.function.name }}\
+                      {{ c.function.arguments | tojson }}</call>{% endfor %}{{ '</all ' ~ count ~ '>' if count > 1 }}<end>\
+                      {% endfor %}";
+        with_prober(source, |prober| {
+            let counted = with_calls(&Varying::default(), prober);
+            assert_eq!(
+                counted.steady("<all of=7><call>f</call></all 7>".to_owned()),
+                "<all of=\u{2}><call>f</call></all \u{2}>"
+            );
         });
     }
 
