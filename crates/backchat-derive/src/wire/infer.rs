@@ -389,7 +389,11 @@ impl<'t> Inference<'_, 't> {
                 let open = slice(before, self.segmentation.shared_start(before, tail).len()..).trim();
                 let is_mark = self.segmentation.is_distinctive(open);
                 if is_mark && content.open.trim().is_empty() {
-                    content.beside_calls = Some((open.to_owned(), String::new()));
+                    let plain = self.turns(prober).trace(History::User, &shapes::content(), &calls.setting);
+                    // What content alone has after it closes no mark.
+                    let rest = plain.as_ref().map_or("", Trace::tail);
+                    let close = trace.tail().strip_suffix(rest).unwrap_or_default().trim();
+                    content.beside_calls = Some((open.to_owned(), close.to_owned()));
                 }
                 Place::After
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::marks::Segmentation;
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
 use backchat_core::{distinct, push_new};
 use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, after_tool, call, needle};
 
@@ -15,6 +16,8 @@ pub(crate) struct TemplateUsage {
     pub settings: Vec<Setting>,
     /// The ways in which a message may carry reasoning.
     pub reasoning_inputs: Vec<ReasoningInput>,
+    /// Those whose value is an attribute of the turn.
+    pub attributes: Vec<ReasoningInput>,
     /// Texts the template compares, splits or prints.
     pub literals: Vec<String>,
     pub eos_token: Option<String>,
@@ -33,11 +36,14 @@ const MOST_REASONING_INPUTS: usize = 32;
 /// Records what a few renders read, and collects the literals of the source.
 pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object) -> TemplateUsage {
     let mut settings = settings(template, prober, variables);
-    let reasoning_inputs = reasoning_inputs(template, prober, &settings);
+    let is_reasoning =
+        |input: &ReasoningInput| input.is_named_for_reasoning() || !is_attribute(prober, &settings, input);
+    let (reasoning_inputs, attributes): (Vec<_>, Vec<_>) =
+        reasoning_inputs(template, prober, &settings).into_iter().partition(is_reasoning);
     let mut seen: Vec<Vec<Option<RenderedTurn>>> = Vec::new();
     settings.retain(|setting| push_new(&mut seen, outlook(prober, &reasoning_inputs, setting)));
     let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
-    TemplateUsage { settings, reasoning_inputs, literals: literals(template), eos_token }
+    TemplateUsage { settings, reasoning_inputs, attributes, literals: literals(template), eos_token }
 }
 
 fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec<Setting> {
@@ -148,6 +154,30 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
     reasoning_inputs
 }
 
+/// Whether the template writes what a key holds inside of marks alone, as in `<answer score=KEY>`: that is no reasoning.
+fn is_attribute(prober: &Prober, settings: &[Setting], input: &ReasoningInput) -> bool {
+    let prober = prober.with_reasoning(Some(input));
+    let said = Answer::content(needle::CONTENT).with_reasoning(needle::REASONING);
+    let called = Answer { calls: vec![call(0, 1)], ..said.clone() };
+    let turns = [said, called].map(|answer| [Message::User(needle::USER.to_owned()), Message::Assistant(answer)]);
+    let renders = settings.iter().flat_map(|setting| turns.iter().map(|turn| prober.render(turn, setting, false)));
+    let mut shown = renders.flatten().filter(|text| text.contains(needle::REASONING)).peekable();
+    shown.peek().is_some() && shown.all(|text| is_inside_marks(&text, needle::REASONING))
+}
+
+/// Whether each occurrence of a text is between the brackets of one mark.
+fn is_inside_marks(text: &str, value: &str) -> bool {
+    text.match_indices(value).all(|(at, _)| {
+        let before = slice(text, ..at).rsplit('\n').next().unwrap_or_default();
+        let after = slice(text, at + value.len()..).split('\n').next().unwrap_or_default();
+        let is_between = |(open, close): (char, char)| {
+            let is_open = before.rfind(open).is_some_and(|at| before.rfind(close).is_none_or(|closed| closed < at));
+            is_open && after.find(close).is_some_and(|at| after.find(open).is_none_or(|opened| at < opened))
+        };
+        [('<', '>'), ('[', ']')].into_iter().any(is_between)
+    })
+}
+
 fn push_unique(keys: &mut Vec<String>, key: &str) {
     if !key.contains(['.', '[']) && !PLAIN.contains(&key) {
         push_new(keys, key.to_owned());
@@ -177,6 +207,25 @@ mod tests {
         let prober = Prober::new(&template, &variables, None).settled().unwrap();
         let inputs = find(&template, &prober, &variables).reasoning_inputs;
         assert!(inputs.contains(&ReasoningInput::Key("plan".to_owned())), "{inputs:?}");
+    }
+
+    #[test]
+    fn a_key_that_is_written_inside_of_a_mark_holds_no_reasoning() {
+        for (said, is_input) in [
+            ("<said sure=\"{{ m.note }}\">{{ m.content }}", false),
+            ("[{{ m.note }}] {{ m.content }}", false),
+            ("<note>{{ m.note }}</note>{{ m.content }}", true),
+            ("{{ m.note }}\n{{ m.content }}", true),
+            // Not only in a mark.
+            ("<{{ m.note }}>{{ m.note }}</note>{{ m.content }}", true),
+        ] {
+            let source = format!("{{% for m in messages %}}<{{{{ m.role }}}}>{said}<end>{{% endfor %}}");
+            let template = ChatTemplate::compile(&source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None).settled().unwrap();
+            let inputs = find(&template, &prober, &variables).reasoning_inputs;
+            assert_eq!(inputs == [ReasoningInput::Key("note".to_owned())], is_input, "{said}");
+        }
     }
 
     #[test]

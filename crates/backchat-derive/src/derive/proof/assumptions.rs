@@ -10,6 +10,7 @@ use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
+use backchat_probe::coverage::Place;
 use backchat_probe::probe::{Absent, Answer, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
 
 /// An assumption that not every render meets, and turns that do not.
@@ -29,6 +30,12 @@ impl Assumption {
         let mut losses: Vec<Loss> = Vec::new();
         for case in &self.cases {
             let Fate::Failed(failure) = judge.fate(case) else { continue };
+            // What is no reasoning by its name may be written as such.
+            let as_reasoning = || Case { expected: case.said.clone(), ..case.clone() };
+            if case.said.reasoning != case.expected.reasoning && !matches!(judge.fate(&as_reasoning()), Fate::Failed(_))
+            {
+                continue;
+            }
             match losses.iter_mut().find(|known| known.part == failure.part) {
                 Some(known) => known.count += 1,
                 None => {
@@ -43,6 +50,9 @@ impl Assumption {
 
 /// A time that differs from that of any proof.
 const ANOTHER_TIME: &str = "2087-09-30T17:48:59";
+
+/// A value of a key of the message, which is text and looks like a number.
+const A_VALUE: &str = "7";
 
 /// How many variables are varied at most.
 const MOST_VARIED: usize = 24;
@@ -64,6 +74,7 @@ impl<'t> Setup<'_, 't> {
         found.extend(ended.and_then(|case| self.end(case)));
         found.extend(self.other_reasoning(said, &usual));
         found.extend(self.rare_reasoning(said));
+        found.extend(self.other_keys(said));
         found.extend(self.objects(said, &usual));
         found.extend(self.other_absent(said, &usual));
         found.extend(self.words_in_lists());
@@ -154,6 +165,39 @@ impl<'t> Setup<'_, 't> {
             let message = "the template writes reasoning in some turns, which the draft does not read".to_owned();
             (!cases.is_empty()).then_some(Assumption { message, cases })
         })
+    }
+
+    /// Turns whose message has another key that the template reads.
+    fn other_keys(&self, said: &[TestAnswer]) -> Vec<Assumption> {
+        let Cutter { plain, offering, request, .. } = self.cutter;
+        let plain_answers = said.iter().filter(|said| said.reach == Reach::Settings && said.answer.reasoning.is_none());
+        let given: Vec<TestAnswer> = plain_answers
+            .map(|said| TestAnswer {
+                answer: said.answer.clone().with_reasoning(A_VALUE),
+                reach: Reach::Histories,
+                // Whether or not the text shows it.
+                keeps: Some(Place::Reasoning),
+                ..said.clone()
+            })
+            .collect();
+        let inputs = request.usage.attributes.iter().chain(&request.usage.reasoning_inputs);
+        let others =
+            inputs.filter(|input| !input.is_named_for_reasoning() && Some(*input) != request.reasoning_input.as_ref());
+        let assumption = |input: &ReasoningInput| {
+            let ReasoningInput::Key(key) = input else { return None };
+            let [plain, offering] = [plain, offering].map(|prober| prober.with_reasoning(Some(input)));
+            let mut request = (*request).clone();
+            request.usage.settings = vec![Setting::new()];
+            request.reasoning_input = Some(input.clone());
+            let mut cases = self.cases_asked(request, &given, &plain, &offering);
+            for case in &mut cases {
+                case.expected.reasoning = None;
+            }
+            let message =
+                format!("the template writes a message with `{key}` in another way, which the draft does not read");
+            (!cases.is_empty()).then_some(Assumption { message, cases })
+        };
+        others.filter_map(assumption).collect()
     }
 
     /// Arguments that are objects, if the proof gives them as text and the template writes objects in another way.
@@ -379,6 +423,22 @@ mod tests {
             assert_eq!(assumed(&source, ANSWER, "{}"), [named], "{condition}");
             let not_shown = with_proof(&source, |proof| proof.judge(&template(ANSWER)).scope.not_shown);
             assert!(!not_shown.contains(&"reasoning"), "{condition}: {not_shown:?}");
+        }
+    }
+
+    #[test]
+    fn what_another_key_of_a_message_writes_is_reported_unless_it_is_read() {
+        let with = |mark: &str| CHAT.replace("{{ m.content }}", &format!("{{{{ m.content }}}}{mark}"));
+        let named = "the template writes a message with `score` in another way, which the draft does not read";
+        for (mark, expected) in [
+            ("{% if m.score is defined %}<sure {{ m.score }}>{% endif %}", &[named][..]),
+            ("{{ '<go on>' if m.score }}", &[named]),
+            // Nothing but the key itself depends on it.
+            ("{{ '' if m.score }}", &[]),
+            // The stop may come earlier.
+            ("{{ '<end>' if m.score }}", &[]),
+        ] {
+            assert_eq!(assumed(&with(mark), ANSWER, "{}"), expected, "{mark}");
         }
     }
 

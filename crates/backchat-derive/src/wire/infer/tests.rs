@@ -204,8 +204,11 @@ fn content_may_have_other_marks_next_to_calls() {
 #[test]
 fn content_after_calls_may_have_a_mark_there_alone() {
     let said = "{% if m.tool_calls and m.content %}<say>{% endif %}{{ m.content }}";
-    let beside = |answer: &str| wire(answer).content.beside_calls.map(|(open, _)| open);
-    assert_eq!(beside(&format!("{CALLS}{said}")).as_deref(), Some("<say>"));
+    let beside = |answer: &str| wire(answer).content.beside_calls;
+    let marks = |open: &str, close: &str| Some((open.to_owned(), close.to_owned()));
+    assert_eq!(beside(&format!("{CALLS}{said}")), marks("<say>", ""));
+    let closed = format!("{CALLS}{said}{{{{ '</say>' if m.tool_calls and m.content }}}}");
+    assert_eq!(beside(&closed), marks("<say>", "</say>"));
     assert_eq!(beside(&format!("{CALLS}{{{{ m.content }}}}")), None);
 }
 
