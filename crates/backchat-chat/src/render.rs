@@ -50,6 +50,8 @@ pub struct ChatTemplate {
     program: Program,
     source: String,
     variables: Vec<String>,
+    /// The paths below a variable that it reads.
+    pub(crate) members: Vec<String>,
     compared: IndexMap<String, Vec<json::Value>>,
     literals: Vec<String>,
     texts: Vec<String>,
@@ -176,8 +178,8 @@ impl ChatTemplate {
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
         let literals = survey.literals.into_iter().collect();
         let texts = survey.texts.into_iter().map(str::to_owned).collect();
-        let compared = survey.compared;
-        Ok(Self { program, source, variables, compared, literals, texts })
+        let (compared, members) = (survey.compared, survey.members.into_iter().collect());
+        Ok(Self { program, source, variables, members, compared, literals, texts })
     }
 
     /// A template's source as Jinja2 reads it: every line break is a line feed, and the last one is dropped. The spans

@@ -24,9 +24,27 @@ pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str,
                 values.push(constant.clone());
             }
         }
+        values.extend(objects(template, name));
         values
     };
     template.variables().iter().filter(may_switch).map(|name| (name.as_str(), values(name))).collect()
+}
+
+/// Objects with one of the members that the template reads of a variable: what it compares the member with, or true.
+fn objects<'t>(template: &'t ChatTemplate, name: &'t str) -> impl Iterator<Item = Value> + 't {
+    let members = template.members.iter().filter_map(move |path| path.strip_prefix(name)?.strip_prefix('.'));
+    let is_inner = move |path: &&str| {
+        !path.contains('[') && !template.members.iter().any(|other| other.starts_with(&format!("{name}.{path}.")))
+    };
+    members.filter(is_inner).flat_map(move |path| {
+        let compared = template.compared_constants().get(&format!("{name}.{path}"));
+        let values = match compared {
+            Some(compared) => numbers(compared).unwrap_or_else(|| compared.clone()),
+            None => vec![Value::Bool(true)],
+        };
+        let values = values.into_iter().filter(|value| *value != Value::Null);
+        values.map(|value| path.rsplit('.').fold(value, |inner, key| Value::from([(key, inner)])))
+    })
 }
 
 /// Values just below and just above each constant, and one far above, of a variable that the template compares with
@@ -46,6 +64,32 @@ fn numbers(compared: &[Value]) -> Option<Vec<Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_whose_members_are_compared_is_an_object() {
+        for (source, values) in [
+            ("{% if look.style == 'rich' %}{% endif %}", r#"[true, false, {"style": "rich"}]"#),
+            (
+                "{% if look.get('style') in ['rich', 'bare'] %}{% endif %}",
+                r#"[true, false, {"style": "rich"}, {"style": "bare"}]"#,
+            ),
+            (
+                "{% if look['code'].lines < 3 %}{% endif %}",
+                r#"[true, false, {"code": {"lines": 3}}, {"code": {"lines": 4}}, {"code": {"lines": 2}}, {"code": {"lines": 37}}]"#,
+            ),
+            (
+                "{% if look.wide and look.name.startswith('a') %}{% endif %}",
+                r#"[true, false, {"wide": true}, {"name": true}]"#,
+            ),
+            ("{% if look[0].style == 'rich' or look.style is none %}{% endif %}", r#"[true, false, {"style": true}]"#),
+            ("{% for look in looks %}{{ look.style }}{% endfor %}{{ look }}", "[true, false]"),
+        ] {
+            let template = ChatTemplate::compile(source).unwrap();
+            let given = Object::new();
+            let (_, found) = switches(&template, &given).into_iter().find(|(name, _)| *name == "look").unwrap();
+            assert_eq!(Value::List(found).to_string(), values, "{source}");
+        }
+    }
 
     #[test]
     fn a_variable_that_is_compared_with_numbers_only_has_numbers_as_values() {

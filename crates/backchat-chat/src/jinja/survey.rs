@@ -13,6 +13,8 @@ use backchat_core::{json, push_new};
 pub(crate) struct Survey<'s> {
     /// Names read before any statement has bound them: variables of the context.
     pub(crate) variables: IndexSet<&'s str>,
+    /// The paths below a variable that are read: `format.style`.
+    pub(crate) members: IndexSet<String>,
     /// Constants that a value is compared with, by the expression of the value: `reasoning_effort`, `message.role`.
     pub(crate) compared: IndexMap<String, Vec<json::Value>>,
     /// The string constants of its expressions, in the order they are first written.
@@ -116,12 +118,23 @@ impl<'s> Survey<'s> {
         }
     }
 
+    /// Whether a name is a variable of the context here.
+    fn is_variable(&self, name: &str) -> bool {
+        let is_known = SPECIAL.contains(&name) || FUNCTIONS.has(name);
+        !is_known && !self.scopes.iter().any(|scope| scope.contains(name))
+    }
+
     fn expression(&mut self, expression: &Expr<'s>) {
         match &expression.kind {
-            ExprKind::Name(name) => {
-                let known = SPECIAL.contains(name) || FUNCTIONS.has(name);
-                if !known && !self.scopes.iter().any(|scope| scope.contains(name)) {
-                    self.variables.insert(name);
+            ExprKind::Name(name) if self.is_variable(name) => drop(self.variables.insert(name)),
+            ExprKind::Attribute(..) | ExprKind::Item(..) => self.member(expression),
+            ExprKind::Call(called, arguments) => {
+                if let ExprKind::Attribute(of, _) = &called.kind {
+                    // The attribute is a method.
+                    self.member(expression);
+                    self.expression(of);
+                    arguments.iter().for_each(|argument| self.expression(argument.value()));
+                    return;
                 }
             }
             ExprKind::Literal(Literal::Str(text)) => {
@@ -164,6 +177,13 @@ impl<'s> Survey<'s> {
         expression.children(&mut |child| self.expression(child));
     }
 
+    fn member(&mut self, expression: &Expr<'s>) {
+        let Some(path) = path(expression) else { return };
+        if path.split_once('.').is_some_and(|(name, _)| self.is_variable(name)) {
+            self.members.insert(path);
+        }
+    }
+
     fn compare(&mut self, subject: &Expr<'s>, with: &Expr<'s>) {
         if let ExprKind::Literal(literal) = &with.kind {
             self.note(subject, constant(literal));
@@ -199,8 +219,12 @@ fn path(expression: &Expr<'_>) -> Option<String> {
         ExprKind::Filter(Some(of), name, _) => {
             matches!(name.as_str(), "lower" | "upper" | "trim" | "string" | "default" | "d").then(|| path(of))?
         }
-        ExprKind::Call(of, _) => match &of.kind {
+        ExprKind::Call(of, arguments) => match &of.kind {
             ExprKind::Attribute(of, "lower" | "upper" | "strip") => path(of),
+            ExprKind::Attribute(of, "get") => match &arguments.first()?.value().kind {
+                ExprKind::Literal(Literal::Str(name)) => Some(format!("{}.{name}", path(of)?)),
+                _ => None,
+            },
             _ => None,
         },
         _ => None,
@@ -243,6 +267,7 @@ mod tests {
                 r#"{"m.role": ["tool", "user"]}"#,
             ),
             ("{% if ms[0].role | lower == 'system' %}{% endif %}", r#"{"ms[].role": ["system"]}"#),
+            ("{% if look.get('style', 'plain') == 'rich' %}{% endif %}", r#"{"look.style": ["rich"]}"#),
             ("{% if budget < 10 or 3 >= budget %}{% endif %}", r#"{"budget": [10, 3]}"#),
             ("{% if a == b %}{% endif %}", "{}"),
         ] {

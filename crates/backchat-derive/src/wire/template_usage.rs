@@ -16,7 +16,7 @@ pub(crate) struct TemplateUsage {
     pub settings: Vec<Setting>,
     /// The ways in which a message may carry reasoning.
     pub reasoning_inputs: Vec<ReasoningInput>,
-    /// Those whose value is an attribute of the turn.
+    /// Keys of a message whose value is an attribute of its turn, and no reasoning.
     pub attributes: Vec<ReasoningInput>,
     /// Texts the template compares, splits or prints.
     pub literals: Vec<String>,
