@@ -319,6 +319,22 @@ mod tests {
     }
 
     #[test]
+    fn a_call_is_kept_if_null_is_another_word() {
+        let arguments = "{{ '{' }}{% for k, v in c.function.arguments.items() %}{{ k }}:{% if v is string %}<q>{{ v }}<q>\
+                         {% else %}{{ 'nil' if v is none else v | tojson }}{% endif %}{{ ',' if not loop.last }}{% endfor %}\
+                         {{ '}' }}</call>{% endfor %}";
+        let (before, rest) = CHAT.split_once("<call>").unwrap();
+        let (_, after) = rest.split_once("{% endfor %}").unwrap();
+        let (status, losses, draft) = derived(&format!("{before}<call>{{{{ c.function.name }}}}{arguments}{after}"));
+        assert_eq!(status, Status::Proved, "{draft}");
+        assert!(draft.contains(r#"["nil", ""]"#), "{draft}");
+        assert!(
+            losses.iter().any(|loss| loss == "null is written as nil and comes back as an empty text"),
+            "{losses:?}"
+        );
+    }
+
+    #[test]
     fn numbers_of_a_setting_become_any_number() {
         let text = r#"{"open_pattern": "<level=3>|<x13>|<level=3 b>"}"#;
         assert_eq!(with_any_number(text, "3"), r#"{"open_pattern": "<level=\\d+>|<x13>|<level=\\d+ b>"}"#);

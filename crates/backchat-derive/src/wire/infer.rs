@@ -390,7 +390,7 @@ impl<'t> Inference<'_, 't> {
                 let is_mark = self.segmentation.is_distinctive(open);
                 if is_mark && content.open.trim().is_empty() {
                     let plain = self.turns(prober).trace(History::User, &shapes::content(), &calls.setting);
-                    // What content alone has after it closes no mark.
+                    // The text after content alone ends the turn; only the rest closes this mark.
                     let rest = plain.as_ref().map_or("", Trace::tail);
                     let close = trace.tail().strip_suffix(rest).unwrap_or_default().trim();
                     content.beside_calls = Some((open.to_owned(), close.to_owned()));

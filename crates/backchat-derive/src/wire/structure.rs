@@ -326,6 +326,7 @@ impl Pairs {
         let is_mark = |text: &str| !text.is_empty() && text != "\"";
         let quotes = [(open, close), (key, key)].into_iter().find(|(open, _)| is_mark(open));
         let quotes = quotes.map(|(open, close)| (open.to_owned(), close.to_owned()));
+        let is_word = |text: &str| !text.is_empty() && text.chars().all(char::is_alphabetic);
         let null = self.written("null").filter(|word| is_mark(open) && *word != "null" && is_word(word));
         let null = null.map(str::to_owned);
         Some(Arguments::Dialect { unquoted_keys: key.is_empty(), quotes, null })
@@ -335,10 +336,6 @@ impl Pairs {
     fn written(&self, kind: &str) -> Option<&str> {
         self.written.iter().find(|(known, _)| *known == kind).map(|(_, text)| text.as_str())
     }
-}
-
-fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(char::is_alphabetic)
 }
 
 /// Stands for the key inside a text.

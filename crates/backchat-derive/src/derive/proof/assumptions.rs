@@ -30,7 +30,7 @@ impl Assumption {
         let mut losses: Vec<Loss> = Vec::new();
         for case in &self.cases {
             let Fate::Failed(failure) = judge.fate(case) else { continue };
-            // What is no reasoning by its name may be written as such.
+            // A key that is not named for reasoning may still be written as reasoning.
             let as_reasoning = || Case { expected: case.said.clone(), ..case.clone() };
             if case.said.reasoning != case.expected.reasoning && !matches!(judge.fate(&as_reasoning()), Fate::Failed(_))
             {
@@ -148,7 +148,7 @@ impl<'t> Setup<'_, 't> {
 
     /// Reasoning that the template writes only in some turns, so that the draft knows of none.
     fn rare_reasoning(&self, said: &[TestAnswer]) -> Option<Assumption> {
-        let Cutter { plain, offering, request, .. } = self.cutter;
+        let request = self.cutter.request;
         if request.reasoning_input.is_some() {
             return None;
         }
@@ -156,20 +156,26 @@ impl<'t> Setup<'_, 't> {
         let is_thought =
             |input: &&ReasoningInput| matches!(input, ReasoningInput::Key(_)) && input.is_named_for_reasoning();
         request.usage.reasoning_inputs.iter().filter(is_thought).find_map(|input| {
-            let [plain, offering] = [plain, offering].map(|prober| prober.with_reasoning(Some(input)));
-            let mut request = (*request).clone();
-            request.usage.settings = vec![Setting::new()];
-            request.reasoning_input = Some(input.clone());
-            let mut cases = self.cases_asked(request, &thoughts, &plain, &offering);
+            let mut cases = self.cases_under(input, &thoughts);
             cases.retain(|case| case.said.reasoning.as_ref().is_some_and(|thought| case.text.contains(thought.trim())));
             let message = "the template writes reasoning in some turns, which the draft does not read".to_owned();
             (!cases.is_empty()).then_some(Assumption { message, cases })
         })
     }
 
+    /// The cases of answers whose reasoning is under this key.
+    fn cases_under(&self, input: &ReasoningInput, said: &[TestAnswer]) -> Vec<Case> {
+        let Cutter { plain, offering, request, .. } = self.cutter;
+        let [plain, offering] = [plain, offering].map(|prober| prober.with_reasoning(Some(input)));
+        let mut request = (*request).clone();
+        request.usage.settings = vec![Setting::new()];
+        request.reasoning_input = Some(input.clone());
+        self.cases_asked(request, said, &plain, &offering)
+    }
+
     /// Turns whose message has another key that the template reads.
     fn other_keys(&self, said: &[TestAnswer]) -> Vec<Assumption> {
-        let Cutter { plain, offering, request, .. } = self.cutter;
+        let request = self.cutter.request;
         let plain_answers = said.iter().filter(|said| said.reach == Reach::Settings && said.answer.reasoning.is_none());
         let given: Vec<TestAnswer> = plain_answers
             .map(|said| TestAnswer {
@@ -185,16 +191,11 @@ impl<'t> Setup<'_, 't> {
             inputs.filter(|input| !input.is_named_for_reasoning() && Some(*input) != request.reasoning_input.as_ref());
         let assumption = |input: &ReasoningInput| {
             let ReasoningInput::Key(key) = input else { return None };
-            let [plain, offering] = [plain, offering].map(|prober| prober.with_reasoning(Some(input)));
-            let mut request = (*request).clone();
-            request.usage.settings = vec![Setting::new()];
-            request.reasoning_input = Some(input.clone());
-            let mut cases = self.cases_asked(request, &given, &plain, &offering);
+            let mut cases = self.cases_under(input, &given);
             for case in &mut cases {
                 case.expected.reasoning = None;
             }
-            let message =
-                format!("the template writes a message with `{key}` in another way, which the draft does not read");
+            let message = format!("the draft does not read turns whose message has `{key}`");
             (!cases.is_empty()).then_some(Assumption { message, cases })
         };
         others.filter_map(assumption).collect()
@@ -429,11 +430,11 @@ mod tests {
     #[test]
     fn what_another_key_of_a_message_writes_is_reported_unless_it_is_read() {
         let with = |mark: &str| CHAT.replace("{{ m.content }}", &format!("{{{{ m.content }}}}{mark}"));
-        let named = "the template writes a message with `score` in another way, which the draft does not read";
+        let named = "the draft does not read turns whose message has `score`";
         for (mark, expected) in [
             ("{% if m.score is defined %}<sure {{ m.score }}>{% endif %}", &[named][..]),
             ("{{ '<go on>' if m.score }}", &[named]),
-            // Nothing but the key itself depends on it.
+            // The turn does not change.
             ("{{ '' if m.score }}", &[]),
             // The stop may come earlier.
             ("{{ '<end>' if m.score }}", &[]),
