@@ -55,7 +55,12 @@ fn listed(list: &Expr) -> BTreeSet<String> {
 fn every_list_of_an_enum_is_complete() {
     let (mut complaints, mut seen) = (Vec::new(), 0);
     for file in sources().iter().flat_map(|source| rust_files(source)) {
-        let (found, count) = incomplete(&fs::read_to_string(&file).unwrap());
+        let text = fs::read_to_string(&file).unwrap();
+        // Parsing every file would take seconds.
+        if !text.contains("const ALL") {
+            continue;
+        }
+        let (found, count) = incomplete(&text);
         complaints.extend(found.into_iter().map(|found| format!("{}: {found}", file.display())));
         seen += count;
     }
