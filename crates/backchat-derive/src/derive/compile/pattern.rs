@@ -40,16 +40,50 @@ pub(in crate::derive) fn one_or_many(mut texts: Vec<String>) -> Value {
     }
 }
 
-/// A pattern that any of these matches.
+/// A pattern that any of these matches. Patterns that differ only in numbers are one with any number: which numbers there are,
+/// such as counts of calls, the conversations chose.
 pub(in crate::derive) fn any_of(patterns: impl IntoIterator<Item = String>) -> String {
     let mut alternatives: Vec<String> = Vec::new();
     for pattern in patterns {
-        push_new(&mut alternatives, pattern);
+        let counted =
+            alternatives.iter_mut().find_map(|known| with_any_number(known, &pattern).map(|any| (known, any)));
+        match counted {
+            Some((known, any)) => *known = any,
+            None => {
+                push_new(&mut alternatives, pattern);
+            }
+        }
     }
     match alternatives.as_slice() {
         [only] => only.clone(),
         several => format!("(?:{})", several.join("|")),
     }
+}
+
+/// The pattern of any number in the place of those in which two patterns differ; `None` if they differ in something else, or
+/// not at all.
+fn with_any_number(one: &str, other: &str) -> Option<String> {
+    const ANY: &str = "\\d+";
+    // A pattern has numbers in marks only: it writes neither counts of repetitions nor codes of characters.
+    if one == other {
+        return None;
+    }
+    let (mut one, mut other, mut made) = (one, other, String::new());
+    while let Some(first) = one.chars().next() {
+        let number = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let any = |text: &str| if text.starts_with(ANY) { ANY.len() } else { number(text) };
+        let (ours, theirs) = (any(one), any(other));
+        if ours > 0 && theirs > 0 {
+            let same = slice(one, ..ours) == slice(other, ..theirs);
+            made.push_str(if same { slice(one, ..ours) } else { ANY });
+            (one, other) = (slice(one, ours..), slice(other, theirs..));
+        } else {
+            other = other.strip_prefix(first)?;
+            one = slice(one, first.len_utf8()..);
+            made.push(first);
+        }
+    }
+    other.is_empty().then_some(made)
 }
 
 /// A text as a pattern that matches only that text, with a class for each varying part.
@@ -168,6 +202,21 @@ mod tests {
         ];
         for (text, pattern) in table {
             assert_eq!(header(&text), pattern, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn alternatives_that_differ_in_numbers_are_one() {
+        for (alternatives, pattern) in [
+            (&["<n=1>", "<n=2>", "<n=30>"][..], "<n=\\d+>"),
+            (&["<1/2>", "<2/2>"], "<\\d+/2>"),
+            (&["<n=1>", "<m=2>"], "(?:<n=1>|<m=2>)"),
+            (&["<n=\\d+>", "<n=2>"], "<n=\\d+>"),
+            (&["<n=1>", "<n=1>"], "<n=1>"),
+            (&["<n=1>", "<n=>"], "(?:<n=1>|<n=>)"),
+            (&["<n=1>", "<n=2>a"], "(?:<n=1>|<n=2>a)"),
+        ] {
+            assert_eq!(any_of(alternatives.iter().map(|one| (*one).to_owned())), pattern);
         }
     }
 
