@@ -5,7 +5,7 @@ use super::proof::{Case, Part, Proof, message_of};
 use super::recorded::{self, Sample};
 use super::{Attempt, Job};
 use backchat_chat::{ended, spells};
-use backchat_core::json::{self, Value};
+use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_parser::template::Template;
 
@@ -83,7 +83,7 @@ impl Attempt {
 /// A learned template in which no value of a setting and no count stands: numbers become any number. `None` if another value
 /// stands in it, or a word that was said, which the conversations chose and the chat template does not.
 fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<'_>) -> Option<Value> {
-    let (before, mut text) = (draft.to_string(), learned.to_string());
+    let (before, mut text) = (marks(draft)?, marks(&learned)?);
     let template = proof.prober.template();
     let said = turns.iter().flat_map(|case| case.said.content.iter().chain(&case.said.reasoning));
     let mut words = said.flat_map(|said| said.split(|c: char| !c.is_alphabetic())).filter(|word| word.len() >= WORD);
@@ -101,12 +101,23 @@ fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<
     }
     // A count, such as the length of what was said.
     let is_digit = |c: char| c.is_ascii_digit();
-    let learned = text.clone();
-    let counts = learned.split(|c| !is_digit(c)).filter(|count| count.len() > 1);
+    let known = text.clone();
+    let counts = known.split(|c| !is_digit(c)).filter(|count| !count.is_empty());
     for count in counts.filter(|count| !before.contains(count) && !spells(template, count)) {
         text = with_any_number(&text, count);
     }
-    json::read(&text).ok()
+    let mut found = learned.as_object()?.clone();
+    for (key, value) in json::read(&text).ok()?.as_object()? {
+        found.insert(key, value.clone());
+    }
+    Some(found.into())
+}
+
+/// The text of a template without its version, which is a number that no turn has.
+fn marks(template: &Value) -> Option<String> {
+    let members = template.as_object()?.iter().filter(|(key, _)| *key != "version");
+    let members: Object = members.map(|(key, value)| (key.to_owned(), value.clone())).collect();
+    Some(Value::from(members).to_string())
 }
 
 /// A text of JSON in which a number between other signs is any number, in the dialect of patterns.
@@ -250,6 +261,14 @@ mod tests {
         let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", said));
         assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
         assert!(["<number>", "<code>", "</code>"].iter().all(|mark| draft.contains(mark)), "{draft}");
+    }
+
+    #[test]
+    fn a_count_of_one_digit_becomes_a_number() {
+        let calls = "{% if m.tool_calls and m.tool_calls | length > 2 %}<batch n={{ m.tool_calls | length }}>{% endif %}{% for c in";
+        let (status, losses, draft) = derived(&CHAT.replacen("{% for c in", calls, 1));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(draft.contains("<batch\\\\s*n=\\\\d+>"), "{draft}");
     }
 
     #[test]

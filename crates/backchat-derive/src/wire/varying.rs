@@ -12,6 +12,9 @@ use backchat_probe::probe::needle::{self, MORE};
 use backchat_probe::probe::steady::{Varying, is_number, numbers, tokens};
 use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, Setting};
 
+/// Appended to a text to give it more lines.
+const LINES: &str = ",\nthen Qzother lines,\nall of them q";
+
 /// Two times that differ in every field of any format.
 const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
 
@@ -135,22 +138,31 @@ fn with_history(found: &mut Varying, prober: &Prober<'_>) {
 
 fn with_values(found: &mut Varying, prober: &Prober<'_>, input: Option<&ReasoningInput>) {
     let prober = prober.with_reasoning(input);
-    let longer = |value: &str| format!("{value}{MORE}");
-    let said = |longer: &dyn Fn(&str) -> String| {
-        let thought = input.map(|_| longer(needle::REASONING));
-        let content = Answer { reasoning: thought, ..Answer::content(&longer(needle::CONTENT)) };
+    let answers = |texts: &dyn Fn(&str) -> String, arguments: &dyn Fn(&str) -> String| {
+        let thought = input.map(|_| texts(needle::REASONING));
+        let content = Answer { reasoning: thought, ..Answer::content(&texts(needle::CONTENT)) };
         let mut calls = shapes::calls(1);
         for value in calls.iter_mut().flat_map(|call| call.arguments.values_mut()) {
-            *value = value.as_str().map_or(Value::Null, |text| longer(text).into());
+            *value = value.as_str().map_or(Value::Null, |text| arguments(text).into());
         }
         [content.clone(), Answer { calls, content: None, ..content }]
     };
+    let (same, longer, lines) =
+        (&str::to_owned, &|value: &str| format!("{value}{MORE}"), &|value: &str| format!("{value}{LINES}"));
     let history = shapes::history(History::User);
     let lengthy = [Message::User(format!("{MORE} {}", needle::USER))];
-    for (one, two) in said(&str::to_owned).into_iter().zip(said(&longer)) {
+    for (one, two) in answers(same, same).into_iter().zip(answers(longer, longer)) {
         let one = turn(&prober, &history, History::User, &one);
         let two = turn(&prober, &lengthy, History::User, &two).map(|text| text.replace(MORE, ""));
         compare(found, one, two);
+    }
+    // A text of several lines may be written in another way, and JSON escapes their ends.
+    for (one, two) in answers(same, same).into_iter().zip(answers(lines, same)) {
+        let [one, two] = [one, two].map(|answer| turn(&prober, &history, History::User, &answer));
+        let two = two.map(|text| text.replace(LINES, ""));
+        if let (Some(one), Some(two)) = (one, two) {
+            found.compare(&numbers(&one), &numbers(&two), &is_number);
+        }
     }
 }
 
@@ -266,6 +278,7 @@ mod tests {
             (" turn {{ loop.index }}", "<end><assistant turn N>"),
             (" on {{ strftime_now('%d %B %Y, %H:%M') }}", "<end><assistant on N W N, N:N>"),
             (" size {{ m.content | length }}", "<end><assistant size N>"),
+            (" lines {{ m.content.split('\\n') | length }}", "<end><assistant lines N>"),
             // Without text before it, a number is not found.
             ("", "<end><assistant>"),
             // A number that is always the same is a part of the mark.
