@@ -8,7 +8,7 @@ const GIVEN: [&str; 6] =
     ["messages", "tools", "add_generation_prompt", "continue_final_message", "documents", "functions"];
 
 /// Every variable that may be a switch, with the values that may matter: true, false, and the constants that the
-/// template compares it with. Special tokens and the names in `given` are left out.
+/// template compares it, a member of it or an item of it with. Special tokens and the names in `given` are left out.
 pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str, Vec<Value>)> {
     let may_switch = |name: &&String| {
         !GIVEN.contains(&name.as_str()) && !name.ends_with("_token") && !given.contains_key(name.as_str())
@@ -25,6 +25,8 @@ pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str,
             }
         }
         values.extend(objects(template, name));
+        let items = template.compared_constants().get(&format!("{name}[]"));
+        values.extend(items.into_iter().flatten().map(|item| Value::List(vec![item.clone()])));
         values
     };
     template.variables().iter().filter(may_switch).map(|name| (name.as_str(), values(name))).collect()
@@ -81,6 +83,7 @@ mod tests {
                 "{% if look.wide and look.name.startswith('a') %}{% endif %}",
                 r#"[true, false, {"wide": true}, {"name": true}]"#,
             ),
+            ("{% if look[0] == 'rich' %}{% endif %}", r#"[true, false, ["rich"]]"#),
             ("{% if look[0].style == 'rich' or look.style is none %}{% endif %}", r#"[true, false, {"style": true}]"#),
             ("{% for look in looks %}{{ look.style }}{% endfor %}{{ look }}", "[true, false]"),
         ] {

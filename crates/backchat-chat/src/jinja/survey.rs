@@ -1,11 +1,15 @@
 //! Collects the variables and constants of a template from its tree, without rendering it.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use indexmap::{IndexMap, IndexSet};
 
 use crate::builtins::functions::FUNCTIONS;
-use crate::jinja::syntax::tree::{Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind};
+use crate::jinja::syntax::tree::{
+    BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target,
+};
+use backchat_core::text::slice;
 use backchat_core::{json, push_new};
 
 /// The variables and constants of a template.
@@ -22,6 +26,10 @@ pub(crate) struct Survey<'s> {
     /// The texts between its tags.
     pub(crate) texts: IndexSet<&'s str>,
     scopes: Vec<HashSet<&'s str>>,
+    /// Own names of the template, and fields of its namespaces, that stand for a variable: `effort` for
+    /// `reasoning_effort | default('low')`. Nothing for those that are given several things or a member: the settings of all
+    /// of them would take more renders than an examination has.
+    aliases: HashMap<String, Option<String>>,
 }
 
 /// Names that Jinja2 itself binds.
@@ -69,6 +77,7 @@ impl<'s> Survey<'s> {
             StatementKind::Output(value) => self.expression(value),
             StatementKind::Set(target, value) => {
                 self.expression(value);
+                self.alias(target, value);
                 self.bind(target.names());
             }
             StatementKind::SetBlock { target, filter, body } => {
@@ -86,6 +95,7 @@ impl<'s> Survey<'s> {
             }
             StatementKind::For { target, over, only, body, otherwise, .. } => {
                 self.expression(over);
+                target.names().iter().for_each(|name| drop(self.aliases.remove(*name)));
                 self.scoped(|survey| {
                     survey.bind(target.names());
                     only.iter().for_each(|only| survey.expression(only));
@@ -177,8 +187,32 @@ impl<'s> Survey<'s> {
         expression.children(&mut |child| self.expression(child));
     }
 
+    /// Remembers what a name is given, if that is a variable.
+    fn alias(&mut self, target: &Target<'s>, value: &Expr<'s>) {
+        let name = match target {
+            Target::Name(name) => (*name).to_owned(),
+            Target::Field(of, name) => format!("{of}.{name}"),
+            Target::Tuple(_) => return,
+        };
+        let Some(path) = self.path(value).filter(|path| *path != name) else { return };
+        let variable = Some(path).filter(|path| self.is_variable(path) && !path.contains(['.', '[']));
+        match self.aliases.entry(name) {
+            Entry::Vacant(entry) => drop(entry.insert(variable)),
+            Entry::Occupied(mut known) if *known.get() != variable => drop(known.insert(None)),
+            Entry::Occupied(_) => {}
+        }
+    }
+
+    /// The path of a value from a variable, or else from a name of the template.
+    fn path(&self, expression: &Expr<'s>) -> Option<String> {
+        let path = path(expression)?;
+        let ends = path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]);
+        let known = ends.filter_map(|end| Some((self.aliases.get(slice(&path, ..end))?.as_ref()?, end))).next();
+        Some(known.map_or_else(|| path.clone(), |(of, end)| format!("{of}{}", slice(&path, end..))))
+    }
+
     fn member(&mut self, expression: &Expr<'s>) {
-        let Some(path) = path(expression) else { return };
+        let Some(path) = self.path(expression) else { return };
         if path.split_once('.').is_some_and(|(name, _)| self.is_variable(name)) {
             self.members.insert(path);
         }
@@ -191,7 +225,7 @@ impl<'s> Survey<'s> {
     }
 
     fn note(&mut self, subject: &Expr<'s>, constant: json::Value) {
-        if let Some(path) = path(subject) {
+        if let Some(path) = self.path(subject) {
             push_new(self.compared.entry(path).or_default(), constant);
         }
     }
@@ -207,7 +241,8 @@ fn constant(literal: &Literal) -> json::Value {
     }
 }
 
-/// The path that a value is read from, such as `message.role`, ignoring filters that only normalize it.
+/// The path that a value is read from, such as `message.role`, ignoring filters that only normalize it and what is there
+/// instead if it is absent.
 fn path(expression: &Expr<'_>) -> Option<String> {
     match &expression.kind {
         ExprKind::Name(name) => Some((*name).to_owned()),
@@ -219,6 +254,8 @@ fn path(expression: &Expr<'_>) -> Option<String> {
         ExprKind::Filter(Some(of), name, _) => {
             matches!(name.as_str(), "lower" | "upper" | "trim" | "string" | "default" | "d").then(|| path(of))?
         }
+        ExprKind::Binary(BinaryOp::Or, sides) => path(&sides.0),
+        ExprKind::Condition { then, otherwise, .. } => path(then).or_else(|| path(otherwise.as_ref()?)),
         ExprKind::Call(of, arguments) => match &of.kind {
             ExprKind::Attribute(of, "lower" | "upper" | "strip") => path(of),
             ExprKind::Attribute(of, "get") => match &arguments.first()?.value().kind {
@@ -270,6 +307,16 @@ mod tests {
             ("{% if look.get('style', 'plain') == 'rich' %}{% endif %}", r#"{"look.style": ["rich"]}"#),
             ("{% if budget < 10 or 3 >= budget %}{% endif %}", r#"{"budget": [10, 3]}"#),
             ("{% if a == b %}{% endif %}", "{}"),
+            ("{% if (effort or 'low') == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
+            ("{% set e = effort | default('low') %}{% if e == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
+            ("{% set e = 'low' if not effort else effort %}{% if e == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
+            ("{% set e = look or {} %}{% if e.wide == 3 %}{% endif %}", r#"{"look.wide": [3]}"#),
+            ("{% set e = look.wide %}{% if e == 3 %}{% endif %}", r#"{"e": [3]}"#),
+            ("{% set e = look.wide %}{% set e = look %}{% if e == 3 %}{% endif %}", r#"{"e": [3]}"#),
+            ("{% set e = 2 %}{% set e = wide %}{% if e == 3 %}{% endif %}", r#"{"wide": [3]}"#),
+            ("{% set ns.e = effort %}{% if ns.e == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
+            ("{% set e = effort %}{% for e in es %}{% if e == 'high' %}{% endif %}{% endfor %}", r#"{"e": ["high"]}"#),
+            ("{% set e = 'low' %}{% if e == 'high' %}{% endif %}", r#"{"e": ["high"]}"#),
         ] {
             let template = ChatTemplate::compile(template).unwrap();
             let expected = json::read(compared).unwrap();
