@@ -7,6 +7,9 @@ use backchat_core::json::{Object, Value};
 const GIVEN: [&str; 6] =
     ["messages", "tools", "add_generation_prompt", "continue_final_message", "documents", "functions"];
 
+/// A text that a template is not likely to compare a variable with.
+const OTHER: &str = "other";
+
 /// Every variable that may be a switch, with the values that may matter: true, false, and the constants that the
 /// template compares it, a member of it or an item of it with. Special tokens and the names in `given` are left out.
 pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str, Vec<Value>)> {
@@ -18,7 +21,12 @@ pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str,
         if let Some(limits) = compared.and_then(|compared| numbers(compared)) {
             return limits;
         }
-        let mut values = vec![Value::Bool(true), Value::Bool(false)];
+        // A variable that is compared with texts is not meant to be true: what is written for other texts, another one shows.
+        let is_text = |compared: &Vec<Value>| {
+            compared.iter().any(|constant| constant.as_str().is_some()) && !compared.contains(&Value::Bool(true))
+        };
+        let set = if compared.is_some_and(is_text) { OTHER.into() } else { Value::Bool(true) };
+        let mut values = vec![set, Value::Bool(false)];
         for constant in compared.into_iter().flatten() {
             if !values.contains(constant) && *constant != Value::Null {
                 values.push(constant.clone());
@@ -100,7 +108,7 @@ mod tests {
             ("{% if budget < 1024 %}{% endif %}", "[1024, 1025, 1023, 10247]"),
             ("{% if 0 < budget %}{% endif %}", "[0, 1, -1, 7]"),
             ("{% if budget %}{% endif %}", "[true, false]"),
-            ("{% if budget == 'none' or budget > 3 %}{% endif %}", "[true, false, \"none\", 3]"),
+            ("{% if budget == 'none' or budget > 3 %}{% endif %}", "[\"other\", false, \"none\", 3]"),
         ] {
             let template = ChatTemplate::compile(source).unwrap();
             let found = switches(&template, &Object::new()).remove(0);

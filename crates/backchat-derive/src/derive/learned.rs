@@ -181,6 +181,17 @@ mod tests {
     }
 
     #[test]
+    fn marks_for_a_text_that_the_template_does_not_name_are_read() {
+        let renamed = "{% set style = call_style or 'json' %}{% for c in";
+        let mark = |sign: &str| format!("<{sign}{{{{ 'call' if style == 'json' else 'do' }}}}>");
+        let styled =
+            CHAT.replacen("{% for c in", renamed, 1).replace("<call>", &mark("")).replace("</call>", &mark("/"));
+        let (status, losses, draft) = derived(&styled);
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(["<call>", "<do>"].iter().all(|mark| draft.contains(mark)), "{draft}");
+    }
+
+    #[test]
     fn marks_that_the_prompt_opens_are_read_under_each_value_of_a_switch() {
         let [open, close] =
             ["", "/"].map(|sign| format!("{{{{ '<{sign}study>' if enable_thinking else '<{sign}hunch>' }}}}"));
