@@ -10,8 +10,9 @@ const GIVEN: [&str; 6] =
 /// A text that a template is not likely to compare a variable with.
 const OTHER: &str = "other";
 
-/// Every variable that may be a switch, with the values that may matter: true, false, and the constants that the
-/// template compares it, a member of it or an item of it with. Special tokens and the names in `given` are left out.
+/// Every variable that may be a switch, with the values that may matter: true (or a text, if it is compared with texts), false,
+/// and the constants that the template compares it, a member of it or an item of it with. Special tokens and the names in
+/// `given` are left out.
 pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str, Vec<Value>)> {
     let may_switch = |name: &&String| {
         !GIVEN.contains(&name.as_str()) && !name.ends_with("_token") && !given.contains_key(name.as_str())

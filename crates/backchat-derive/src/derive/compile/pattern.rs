@@ -46,7 +46,7 @@ pub(in crate::derive) fn any_of(patterns: impl IntoIterator<Item = String>) -> S
     let mut alternatives: Vec<String> = Vec::new();
     for pattern in patterns {
         let counted =
-            alternatives.iter_mut().find_map(|known| with_any_number(known, &pattern).map(|any| (known, any)));
+            alternatives.iter_mut().find_map(|known| differing_in_numbers(known, &pattern).map(|any| (known, any)));
         match counted {
             Some((known, any)) => *known = any,
             None => {
@@ -62,7 +62,7 @@ pub(in crate::derive) fn any_of(patterns: impl IntoIterator<Item = String>) -> S
 
 /// The pattern of any number in the place of those in which two patterns differ; `None` if they differ in something else, or
 /// not at all.
-fn with_any_number(one: &str, other: &str) -> Option<String> {
+fn differing_in_numbers(one: &str, other: &str) -> Option<String> {
     const ANY: &str = "\\d+";
     // A pattern has numbers in marks only: it writes neither counts of repetitions nor codes of characters.
     if one == other {
