@@ -8,6 +8,7 @@ use backchat_chat::{ended, spells};
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_parser::template::Template;
+use backchat_probe::coverage::places;
 
 /// The shortest word that is not in a template by chance.
 const WORD: usize = 4;
@@ -85,8 +86,9 @@ impl Attempt {
 fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<'_>) -> Option<Value> {
     let (before, mut text) = (marks(draft)?, marks(&learned)?);
     let template = proof.prober.template();
-    let said = turns.iter().flat_map(|case| case.said.content.iter().chain(&case.said.reasoning));
-    let mut words = said.flat_map(|said| said.split(|c: char| !c.is_alphabetic())).filter(|word| word.len() >= WORD);
+    let said: Vec<&str> = turns.iter().flat_map(|case| places(&case.said)).map(|(_, text)| text).collect();
+    let mut words =
+        said.iter().flat_map(|said| said.split(|c: char| !c.is_alphabetic())).filter(|word| word.len() >= WORD);
     if words.any(|word| text.contains(word) && !before.contains(word) && !spells(template, word)) {
         return None;
     }
@@ -338,6 +340,13 @@ mod tests {
         let (status, _, draft) = derived(&CHAT.replace("{{ m.content }}", content));
         assert_eq!(status, Status::Partial, "{draft}");
         assert!(!["Paris", "look", "km"].iter().any(|word| draft.contains(word)), "{draft}");
+    }
+
+    #[test]
+    fn names_of_the_conversations_are_never_learned() {
+        let planned = "{% if m.tool_calls %}<plan>{{ m.tool_calls | map(attribute='function.name') | join(', ') }}</plan>{% endif %}{% for c in";
+        let (_, _, draft) = derived(&CHAT.replacen("{% for c in", planned, 1));
+        assert!(!["get_", "route", "store_entry"].iter().any(|word| draft.contains(word)), "{draft}");
     }
 
     #[test]

@@ -242,8 +242,8 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     };
     let mut found = vec![edit(&swallowed)];
     if let (true, Some(stop)) = (before.is_empty(), delimiter(field, "close")) {
-        // Prose may mention the mark: it ends content only before the stop.
-        found.insert(0, edit(&[format!("{}(?=\\s*(?:{stop}|\\Z))", escape(after))]));
+        // Prose may mention the mark: it ends content only before the stop. White space behind it would be content again.
+        found.insert(0, edit(&[format!("{}\\s*(?=(?:{stop}|\\Z))", escape(after))]));
     }
     found
 }

@@ -92,7 +92,8 @@ const NAME: &str = "[\\w.-]+";
 const IN_SINGLE: &str = "(?:[^'\\\\]|\\\\.)*";
 const IN_DOUBLE: &str = "(?:[^\"\\\\]|\\\\.)*";
 const SINGLE: &str = "'(?:[^'\\\\]|\\\\.)*'";
-const DOUBLE: &str = "\"(?:[^\"\\\\]|\\\\.)*\"";
+/// A text in double quotes, with escapes.
+pub(super) const DOUBLE: &str = "\"(?:[^\"\\\\]|\\\\.)*\"";
 /// A list or an object with any content.
 const NESTED: &str =
     "(?P<deep>[\\[{](?:[^\\[\\]{}'\"]|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?&deep))*[\\]}])";

@@ -1,6 +1,7 @@
 //! How a sample writes its calls, as patterns: split where calls repeat, or at the edges of marks.
 
 use super::align::{Alignment, Body, Call};
+use super::keywords::DOUBLE;
 use crate::derive::compile::escape;
 use crate::wire::marks::Segmentation;
 use backchat_core::text::{runs, slice};
@@ -28,8 +29,8 @@ pub(super) enum Form {
     Object { name: String, arguments: String, is_adjacent: bool, listed: Listed },
     /// The name, this, and one JSON object.
     Json { between: String },
-    /// The name, this, and pairs that this pattern reads.
-    Pairs { between: String, tag: String, first: String },
+    /// The name, this, and pairs that this pattern reads; with the quotes of their values, if any have quotes.
+    Pairs { between: String, tag: String, quoted: Option<String>, first: String },
     /// The name, and `key=value` between these brackets: the pairs with values in JSON, with the quotes of their values,
     /// and without.
     Keywords { bracket: String, sign: String, json: String, quoted: String, bare: String },
@@ -159,9 +160,11 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>,
             let key = format!("{}(?P<key>{word}+){}", pattern(key_open), framed(gap));
             let value_end = framed(value_close);
             // Quotes around a text are not part of it; other values never have any.
-            let quoted = if is_quoted { format!("{key}\"(?P<value>[^\"]*)\"{value_end}|") } else { String::new() };
-            let tag = format!("{quoted}{key}(?P<value>.*?){value_end}");
-            Form::Pairs { between: pattern(without_end(before_key, key_open)), tag, first: pattern(key_open) }
+            let unquoted = if is_quoted { format!("{key}\"(?P<value>[^\"]*)\"{value_end}|") } else { String::new() };
+            let tag = format!("{unquoted}{key}(?P<value>.*?){value_end}");
+            let quoted = is_quoted.then(|| format!("{key}(?P<value>{DOUBLE}|.*?){value_end}"));
+            let between = pattern(without_end(before_key, key_open));
+            Form::Pairs { between, tag, quoted, first: pattern(key_open) }
         }
     };
     if open.is_empty() {

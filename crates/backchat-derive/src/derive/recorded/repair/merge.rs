@@ -307,9 +307,11 @@ impl Layout {
     /// tag may come first: their pairs look alike up to the values.
     fn bodies(&self, field: &Object, known_tag: Option<&str>) -> Vec<BodyParser> {
         match &self.form {
-            Form::Pairs { tag, .. } if known_tag != Some(tag) => {
-                let tag = known_tag.map_or_else(|| tag.clone(), |known| format!("{tag}|{known}"));
-                vec![inline(field, &tag, false)]
+            Form::Pairs { tag, quoted, .. } if known_tag != Some(tag) => {
+                // What parses the values takes texts from their quotes, and knows them from numbers by these.
+                let quoted = quoted.iter().filter(|_| has_typed_values(field));
+                let with_known = |tag: &String| known_tag.map_or_else(|| tag.clone(), |known| format!("{tag}|{known}"));
+                quoted.chain([tag]).map(|tag| inline(field, &with_known(tag), false)).collect()
             }
             Form::Keywords { json, quoted, bare, .. } => {
                 let orders = |tag: &str| match known_tag {
@@ -407,7 +409,9 @@ mod tests {
     const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
 
     fn layout_of(text: &str) -> Layout {
-        let said = read_message(&object(CALLED), None);
+        let called =
+            if text.contains(">1<") { CALLED.replace("\"x\"}", "\"x\", \"b\": 1}") } else { CALLED.to_owned() };
+        let said = read_message(&object(&called), None);
         layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
     }
 
@@ -429,6 +433,17 @@ mod tests {
         "content_args": {"tag_pattern": "<(?P<key>\\w+)>(?P<value>.*?)</>"},
         "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#;
     const TAGGED_CALL: &str = "<f=f><a>x</></f>";
+
+    #[test]
+    fn texts_keep_their_quotes_where_values_are_parsed() {
+        let parser = r#"(?P<value>.*?)</>", "value_parser": {"name": "json", "args": {"allow_non_json": true}}}"#;
+        let typed = TAGGED.replace(r#"(?P<value>.*?)</>"}"#, parser);
+        let calls = [r#"<f=f><k a>"42"</k></f>"#, "<f=f><k a>42</k></f>"];
+        let fields = made(&typed, r#"<f=f><k a>"x"</k><k b>1</k></f>"#);
+        let reads = |template: &Value| calls.map(|call| said_calls(&read(template, call)).concat());
+        let wanted = [r#"f{"a": "42"}"#, r#"f{"a": 42}"#];
+        assert!(fields.iter().any(|template| reads(template) == wanted), "{fields:?}");
+    }
 
     #[test]
     fn a_field_reads_another_form_in_addition_to_its_own() {
