@@ -47,15 +47,34 @@ fn objects<'t>(template: &'t ChatTemplate, name: &'t str) -> impl Iterator<Item 
     let is_inner = move |path: &&str| {
         !path.contains('[') && !template.members.iter().any(|other| other.starts_with(&format!("{name}.{path}.")))
     };
-    members.filter(is_inner).flat_map(move |path| {
+    let inner = move |path: &str, value: Value| path.rsplit('.').fold(value, |inner, key| Value::from([(key, inner)]));
+    let values = move |path: &str| {
         let compared = template.compared_constants().get(&format!("{name}.{path}"));
         let values = match compared {
             Some(compared) => numbers(compared).unwrap_or_else(|| compared.clone()),
             None => vec![Value::Bool(true)],
         };
-        let values = values.into_iter().filter(|value| *value != Value::Null);
-        values.map(|value| path.rsplit('.').fold(value, |inner, key| Value::from([(key, inner)])))
-    })
+        values.into_iter().filter(|value| *value != Value::Null)
+    };
+    let members: Vec<&str> = members.filter(is_inner).collect();
+    // Two members may matter only together.
+    let all = members.iter().filter_map(|path| Some(inner(path, values(path).next()?)));
+    let all = all.reduce(merged).filter(|_| members.len() > 1);
+    members.into_iter().flat_map(move |path| values(path).map(move |value| inner(path, value))).chain(all)
+}
+
+/// An object with the members of both.
+fn merged(one: Value, other: Value) -> Value {
+    match (one, other) {
+        (Value::Object(mut one), Value::Object(other)) => {
+            for (key, value) in other {
+                let known = one.get(&key).cloned();
+                one.insert(key, known.map_or_else(|| value.clone(), |known| merged(known, value.clone())));
+            }
+            Value::Object(one)
+        }
+        (one, _) => one,
+    }
 }
 
 /// Values just below and just above each constant, and one far above, of a variable that the template compares with
@@ -90,7 +109,7 @@ mod tests {
             ),
             (
                 "{% if look.wide and look.name.startswith('a') %}{% endif %}",
-                r#"[true, false, {"wide": true}, {"name": true}]"#,
+                r#"[true, false, {"wide": true}, {"name": "a"}, {"wide": true, "name": "a"}]"#,
             ),
             ("{% if look[0] == 'rich' %}{% endif %}", r#"[true, false, ["rich"]]"#),
             ("{% if look[0].style == 'rich' or look.style is none %}{% endif %}", r#"[true, false, {"style": true}]"#),

@@ -27,10 +27,16 @@ pub(crate) struct Survey<'s> {
     pub(crate) texts: IndexSet<&'s str>,
     scopes: Vec<HashSet<&'s str>>,
     /// Own names of the template, and fields of its namespaces, that stand for a variable: `effort` for
-    /// `reasoning_effort | default('low')`. Nothing for those that are given several things or a member: the settings of all
-    /// of them would take more renders than an examination has.
+    /// `reasoning_effort | default('low')`, or for a member of one. Nothing for those that are given several things: the
+    /// settings of all of them would take more renders than an examination has.
     aliases: HashMap<String, Option<String>>,
+    /// Constants that a name of the template stands for one after another: `x`, or `x.id` for a member, while it loops over
+    /// `x[]`.
+    constants: HashMap<String, Vec<json::Value>>,
 }
+
+/// Variables that are no settings but what a conversation has.
+const GIVEN: &[&str] = &["messages", "tools", "documents"];
 
 /// Names that Jinja2 itself binds.
 const SPECIAL: &[&str] = &["loop", "caller", "self", "super", "varargs", "kwargs"];
@@ -78,6 +84,9 @@ impl<'s> Survey<'s> {
             StatementKind::Set(target, value) => {
                 self.expression(value);
                 self.alias(target, value);
+                if let Target::Name(name) = target {
+                    self.note_items(&format!("{name}[]"), value);
+                }
                 self.bind(target.names());
             }
             StatementKind::SetBlock { target, filter, body } => {
@@ -96,6 +105,13 @@ impl<'s> Survey<'s> {
             StatementKind::For { target, over, only, body, otherwise, .. } => {
                 self.expression(over);
                 target.names().iter().for_each(|name| drop(self.aliases.remove(*name)));
+                if let Some(name) = target.names().first() {
+                    self.note_items(name, over);
+                }
+                // The items of a variable are those of a list.
+                if let (Target::Name(name), Some(of)) = (target, self.path(over).filter(|of| self.is_setting(of))) {
+                    self.aliases.insert((*name).to_owned(), Some(format!("{of}[]")));
+                }
                 self.scoped(|survey| {
                     survey.bind(target.names());
                     only.iter().for_each(|only| survey.expression(only));
@@ -142,6 +158,12 @@ impl<'s> Survey<'s> {
                 if let ExprKind::Attribute(of, _) = &called.kind {
                     // The attribute is a method.
                     self.member(expression);
+                    let text = arguments.first().map(|argument| &argument.value().kind);
+                    if let (ExprKind::Attribute(_, "startswith" | "endswith"), Some(ExprKind::Literal(text))) =
+                        (&called.kind, text)
+                    {
+                        self.note(of, constant(text));
+                    }
                     self.expression(of);
                     arguments.iter().for_each(|argument| self.expression(argument.value()));
                     return;
@@ -161,6 +183,8 @@ impl<'s> Survey<'s> {
                         CompareOp::In | CompareOp::NotIn => {
                             if let ExprKind::List(items) | ExprKind::Tuple(items) = &right.kind {
                                 items.iter().for_each(|item| self.compare(left, item));
+                            } else if let (ExprKind::Literal(literal), Some(path)) = (&left.kind, self.path(right)) {
+                                self.note_at(format!("{path}[]"), constant(literal));
                             }
                         }
                         CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => {
@@ -174,6 +198,7 @@ impl<'s> Survey<'s> {
             ExprKind::Test(subject, name, arguments) => match (name.as_str(), arguments.first()) {
                 ("true", None) => self.note(subject, json::Value::Bool(true)),
                 ("false", None) => self.note(subject, json::Value::Bool(false)),
+                ("mapping", None) => self.note(subject, json::Object::new().into()),
                 ("eq" | "equalto" | "sameas" | "ne" | "in", Some(argument)) => match &argument.value().kind {
                     ExprKind::List(items) | ExprKind::Tuple(items) => {
                         items.iter().for_each(|item| self.compare(subject, item));
@@ -194,12 +219,62 @@ impl<'s> Survey<'s> {
             Target::Field(of, name) => format!("{of}.{name}"),
             Target::Tuple(_) => return,
         };
-        let Some(path) = self.path(value).filter(|path| *path != name) else { return };
-        let variable = Some(path).filter(|path| self.is_variable(path) && !path.contains(['.', '[']));
+        let Some(path) = self.path(value) else { return };
+        let variable = Some(path).filter(|path| self.is_setting(path));
         match self.aliases.entry(name) {
             Entry::Vacant(entry) => drop(entry.insert(variable)),
             Entry::Occupied(mut known) if *known.get() != variable => drop(known.insert(None)),
             Entry::Occupied(_) => {}
+        }
+    }
+
+    /// Whether a path begins with a variable of the context, or with one in whose place the template has set a default.
+    fn is_setting(&self, path: &str) -> bool {
+        let root = path.split(['.', '[']).next().unwrap_or_default();
+        let is_own = || self.aliases.get(root).is_some_and(|of| of.as_deref() == Some(root));
+        !path.contains('[') && !GIVEN.contains(&root) && (self.is_variable(root) || is_own())
+    }
+
+    /// Remembers the constants in a list, in the members of its items, or in the keys of a dictionary, by this name.
+    fn note_items(&mut self, name: &str, list: &Expr<'s>) {
+        let mut found: Vec<(String, json::Value)> = Vec::new();
+        match &list.kind {
+            ExprKind::List(items) | ExprKind::Tuple(items) => {
+                for item in items {
+                    match &item.kind {
+                        ExprKind::Literal(literal) => found.push((String::new(), constant(literal))),
+                        ExprKind::Dict(entries) => found.extend(entries.iter().filter_map(|(key, value)| {
+                            let (ExprKind::Literal(Literal::Str(key)), ExprKind::Literal(value)) =
+                                (&key.kind, &value.kind)
+                            else {
+                                return None;
+                            };
+                            Some((format!(".{key}"), constant(value)))
+                        })),
+                        _ => {}
+                    }
+                }
+            }
+            ExprKind::Dict(entries) => found.extend(entries.iter().filter_map(|(key, _)| match &key.kind {
+                ExprKind::Literal(key) => Some((String::new(), constant(key))),
+                _ => None,
+            })),
+            ExprKind::Name(of) => {
+                let of = format!("{of}[]");
+                let known = self.constants.iter().filter_map(|(path, values)| Some((path.strip_prefix(&of)?, values)));
+                let known =
+                    known.flat_map(|(rest, values)| values.iter().map(|value| (rest.to_owned(), value.clone())));
+                found = known.collect();
+            }
+            ExprKind::Call(method, _) => {
+                if let ExprKind::Attribute(of, "items" | "keys") = &method.kind {
+                    return self.note_items(name, of);
+                }
+            }
+            _ => {}
+        }
+        for (rest, value) in found {
+            push_new(self.constants.entry(format!("{name}{rest}")).or_default(), value);
         }
     }
 
@@ -213,7 +288,7 @@ impl<'s> Survey<'s> {
 
     fn member(&mut self, expression: &Expr<'s>) {
         let Some(path) = self.path(expression) else { return };
-        if path.split_once('.').is_some_and(|(name, _)| self.is_variable(name)) {
+        if path.contains('.') && !path.contains('[') && self.is_setting(&path) {
             self.members.insert(path);
         }
     }
@@ -221,13 +296,19 @@ impl<'s> Survey<'s> {
     fn compare(&mut self, subject: &Expr<'s>, with: &Expr<'s>) {
         if let ExprKind::Literal(literal) = &with.kind {
             self.note(subject, constant(literal));
+        } else if let Some(known) = path(with).and_then(|path| self.constants.get(&path).cloned()) {
+            known.into_iter().for_each(|constant| self.note(subject, constant));
         }
     }
 
     fn note(&mut self, subject: &Expr<'s>, constant: json::Value) {
         if let Some(path) = self.path(subject) {
-            push_new(self.compared.entry(path).or_default(), constant);
+            self.note_at(path, constant);
         }
+    }
+
+    fn note_at(&mut self, path: String, constant: json::Value) {
+        push_new(self.compared.entry(path).or_default(), constant);
     }
 }
 
@@ -252,7 +333,8 @@ fn path(expression: &Expr<'_>) -> Option<String> {
             _ => Some(format!("{}[]", path(of)?)),
         },
         ExprKind::Filter(Some(of), name, _) => {
-            matches!(name.as_str(), "lower" | "upper" | "trim" | "string" | "default" | "d").then(|| path(of))?
+            matches!(name.as_str(), "lower" | "upper" | "trim" | "string" | "default" | "d" | "replace")
+                .then(|| path(of))?
         }
         ExprKind::Binary(BinaryOp::Or, sides) => path(&sides.0),
         ExprKind::Condition { then, otherwise, .. } => path(then).or_else(|| path(otherwise.as_ref()?)),
@@ -300,7 +382,7 @@ mod tests {
             ("{% if effort not in ('low',) %}{% endif %}", r#"{"effort": ["low"]}"#),
             ("{% if on is false or on == none or on is sameas 1 %}{% endif %}", r#"{"on": [false, null, 1]}"#),
             (
-                "{% for m in ms %}{% if m.role == 'tool' or m['role'] == 'user' %}{% endif %}{% endfor %}",
+                "{% for m in messages %}{% if m.role == 'tool' or m['role'] == 'user' %}{% endif %}{% endfor %}",
                 r#"{"m.role": ["tool", "user"]}"#,
             ),
             ("{% if ms[0].role | lower == 'system' %}{% endif %}", r#"{"ms[].role": ["system"]}"#),
@@ -311,11 +393,26 @@ mod tests {
             ("{% set e = effort | default('low') %}{% if e == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
             ("{% set e = 'low' if not effort else effort %}{% if e == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
             ("{% set e = look or {} %}{% if e.wide == 3 %}{% endif %}", r#"{"look.wide": [3]}"#),
-            ("{% set e = look.wide %}{% if e == 3 %}{% endif %}", r#"{"e": [3]}"#),
+            ("{% set e = look.wide %}{% if e == 3 %}{% endif %}", r#"{"look.wide": [3]}"#),
+            ("{% for e in looks or [] %}{% if e == 3 %}{% endif %}{% endfor %}", r#"{"looks[]": [3]}"#),
+            ("{% for e in ['low', 'high'] %}{% if e == look %}{% endif %}{% endfor %}", r#"{"look": ["low", "high"]}"#),
+            (
+                "{% set es = [{'id': 'a'}, {'id': 'b'}] %}{% for e in es %}{% if e.id == look %}{% endif %}{% endfor %}",
+                r#"{"look": ["a", "b"]}"#,
+            ),
+            ("{% for name, e in {'a': 1, 'b': 2}.items() if name == look %}{% endfor %}", r#"{"look": ["a", "b"]}"#),
+            ("{% if look.startswith('py') %}{% endif %}", r#"{"look": ["py"]}"#),
+            ("{% if look is mapping %}{% endif %}", r#"{"look": [{}]}"#),
+            ("{% set look = look | default({'wide': 1}) %}{% if look.wide == 3 %}{% endif %}", r#"{"look.wide": [3]}"#),
+            ("{% set e = look[0] %}{% if e == 3 %}{% endif %}", r#"{"e": [3]}"#),
+            ("{% if 'wide' in (look or []) %}{% endif %}", r#"{"look[]": ["wide"]}"#),
             ("{% set e = look.wide %}{% set e = look %}{% if e == 3 %}{% endif %}", r#"{"e": [3]}"#),
             ("{% set e = 2 %}{% set e = wide %}{% if e == 3 %}{% endif %}", r#"{"wide": [3]}"#),
             ("{% set ns.e = effort %}{% if ns.e == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
-            ("{% set e = effort %}{% for e in es %}{% if e == 'high' %}{% endif %}{% endfor %}", r#"{"e": ["high"]}"#),
+            (
+                "{% set e = effort %}{% for e in es %}{% if e == 'high' %}{% endif %}{% endfor %}",
+                r#"{"es[]": ["high"]}"#,
+            ),
             ("{% set e = 'low' %}{% if e == 'high' %}{% endif %}", r#"{"e": ["high"]}"#),
         ] {
             let template = ChatTemplate::compile(template).unwrap();
