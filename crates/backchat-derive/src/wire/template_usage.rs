@@ -7,7 +7,9 @@ use backchat_chat::{ChatTemplate, switches};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_core::{distinct, push_new};
-use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, after_tool, call, needle};
+use backchat_probe::probe::{
+    Answer, Message, Prober, ReasoningInput, RequestShape, Setting, after_tool, call, mentions_reasoning, needle,
+};
 
 /// What is known about a template before probing it.
 #[derive(Clone, Debug, Default)]
@@ -137,6 +139,10 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
             }
         }
     }
+    if !keys.iter().any(|key| mentions_reasoning(key)) {
+        // A condition that no render meets, such as what a system message says, may come before the key.
+        unread_keys(template.source()).into_iter().for_each(|key| push_unique(&mut keys, key));
+    }
     let mut reasoning_inputs: Vec<ReasoningInput> = keys.into_iter().map(ReasoningInput::Key).collect();
     // The type of a block is a word that the template compares it with.
     let kinds = template.compared_constants().iter().filter(|(path, _)| path.ends_with(".type"));
@@ -152,6 +158,16 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
     }
     reasoning_inputs.truncate(MOST_REASONING_INPUTS);
     reasoning_inputs
+}
+
+/// The names of reasoning that a source looks up in something, as `of.name`, `of['name']` or `of.get('name')`.
+fn unread_keys(source: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let looked_up = source.split(['.', '[', '(']).skip(1).map(|rest| {
+        let rest = rest.trim_start_matches(['\'', '"']);
+        slice(rest, ..rest.find(|c| !is_word(c)).unwrap_or(rest.len()))
+    });
+    distinct(looked_up.filter(|word| mentions_reasoning(word)))
 }
 
 /// Whether the template writes what a key holds inside of marks alone, as in `<answer score=KEY>`: that is no reasoning.

@@ -23,25 +23,34 @@ const MOST_MEMBERS: usize = 12;
 struct Seen {
     /// The conversations in which it occurred, by number.
     witnesses: Vec<usize>,
+    /// Those whose answers have other parts, with operands that were known.
+    beside: Vec<usize>,
     operands: Vec<(Value, Value)>,
     /// The shapes of their answers.
     shapes: [bool; 4],
 }
 
 impl Seen {
-    fn add(&mut self, operands: Vec<(Value, Value)>, conversation: usize) {
+    fn add(&mut self, operands: Vec<(Value, Value)>, conversation: usize, answer: &Answer) {
         let before = self.operands.len();
         for pair in operands.into_iter().filter(|_| before < MOST_OPERANDS) {
             push_new(&mut self.operands, pair);
         }
-        // A conversation with other operands than the earlier ones shows where they come from.
-        if self.witnesses.len() < MOST_WITNESSES && (self.witnesses.is_empty() || self.operands.len() > before) {
-            self.witnesses.push(conversation);
+        let is_new_shape = self.shapes.get_mut(shape(answer)).is_some_and(|shape| !std::mem::replace(shape, true));
+        // A conversation with other operands than the earlier ones shows where they come from. So may one with other parts:
+        // earlier turns may have the same operands.
+        if self.operands.len() > before || self.witnesses.is_empty() {
+            if self.witnesses.len() < MOST_WITNESSES {
+                self.witnesses.push(conversation);
+            }
+        } else if is_new_shape {
+            self.beside.push(conversation);
         }
     }
 
     fn goal(&self, span: Range<usize>, is_own: bool, sought: Sought, wanted: bool) -> Goal {
-        Goal { span, is_own, sought, wanted, operands: self.operands.clone(), witnesses: self.witnesses.clone() }
+        let Self { witnesses, beside, operands, .. } = self.clone();
+        Goal { span, is_own, sought, wanted, operands, witnesses, beside }
     }
 }
 
@@ -121,6 +130,8 @@ pub struct Goal {
     pub operands: Vec<(Value, Value)>,
     /// Conversations in which it went the other way, by number.
     pub witnesses: Vec<usize>,
+    /// Those whose answers have other parts, with operands that were known.
+    pub beside: Vec<usize>,
 }
 
 impl Goal {
@@ -163,11 +174,7 @@ impl Coverage {
         for (is_own, operands) in [(true, own), (false, others)] {
             if !operands.is_empty() {
                 let place = (span.start, span.end, is_own);
-                let seen = self.seen(place, kind.clone(), outcome);
-                seen.add(operands, conversation);
-                if let Some(shape) = seen.shapes.get_mut(shape(answer)) {
-                    *shape = true;
-                }
+                self.seen(place, kind.clone(), outcome).add(operands, conversation, answer);
             }
         }
     }
@@ -181,8 +188,10 @@ impl Coverage {
 
     /// Whether some conversation had this outcome. What a condition looked up in vain may be a text of the answer by now.
     pub fn has(&self, goal: &Goal) -> bool {
-        let is_nothing =
-            |(left, right): &(Value, Value)| (left.is_null() && right.is_null()) || right.as_list().is_some();
+        let is_sought = goal.sought == Sought::Outcome(Relation::In);
+        let is_nothing = |(left, right): &(Value, Value)| {
+            right.is_null() && (left.is_null() || is_sought) || right.as_list().is_some()
+        };
         let was_nothing = goal.operands.iter().all(is_nothing);
         let known = |is_own: bool| self.known.get(&(goal.span.start, goal.span.end, is_own));
         // A text of the answer is never false, and nothing is no text of it.

@@ -14,7 +14,7 @@ use backchat_core::json::Value;
 use backchat_core::push_new;
 use earlier::earlier_texts;
 pub use lookups::argument_keys;
-use texts::{changed_by, constants, is_edge, is_from, is_name, quoted};
+use texts::{changed_by, constants, is_edge, is_from, is_name, literals, quoted};
 
 /// The longest text that is made to pass a threshold, in characters, and the most calls.
 const LONGEST: usize = 2000;
@@ -95,6 +95,7 @@ pub fn suggestions(
             for (left, right) in &goal.operands {
                 made.by_operands(*relation, left, right);
             }
+            made.by_selection();
             made.by_numbers(*relation);
             made.by_settings(variables);
         }
@@ -151,14 +152,63 @@ impl Made<'_> {
         }
         match relation {
             Relation::Equal if !self.goal.wanted => self.others(left),
-            Relation::In | Relation::Key => self.by_key(left, right),
+            Relation::Equal => {
+                self.by_offer(left, right);
+                self.by_offer(right, left);
+            }
+            Relation::In | Relation::Key => {
+                self.by_key(left, right);
+                self.by_offer(right, left);
+            }
             Relation::Truth | Relation::Items | Relation::Test => {
                 self.presence(left);
                 self.by_lookup(left);
             }
             // Numbers are compared all together.
             Relation::Less | Relation::Greater => {}
-            Relation::Equal | Relation::StartsWith | Relation::EndsWith => {}
+            Relation::StartsWith | Relation::EndsWith => {}
+        }
+    }
+
+    /// A tool with this name, which is sought among the names of those on offer or of the calls.
+    fn by_offer(&mut self, among: &Value, name: &Value) {
+        let is_called = |name: &String| self.answer.calls.iter().any(|call| call.name == *name);
+        let says = |word: &str| self.condition.contains(word);
+        let known = constants(among);
+        // The result of a filter is not known.
+        let is_filtered = among.is_null() && says("tool") && says("name");
+        let is_of_tools = says("name") || among.as_list().is_some() && says("tool");
+        let is_offer = is_of_tools && known.iter().any(|known| is_name(known) && !is_called(known));
+        for name in constants(name).into_iter().filter(|_| is_filtered || is_offer) {
+            if is_filtered && !self.answer.calls.is_empty() {
+                self.text(Place::Name(0), &name);
+            }
+            self.offer(name);
+        }
+    }
+
+    fn offer(&mut self, name: String) {
+        if is_name(&name) {
+            let words = format!("a tool named {} on offer", quoted(&name));
+            self.push(Suggested { tool: Some(name), ..Suggested::of(self.answer.clone(), words) });
+        }
+    }
+
+    /// What a condition selects from a list: texts that content contains, or names of tools that are called or offered.
+    fn by_selection(&mut self) {
+        const TESTS: [&str; 6] = ["equalto", "eq", "in", "defined", "function.name", "role"];
+        if !self.goal.wanted || !self.condition.contains("select") {
+            return;
+        }
+        for literal in literals(self.condition).into_iter().filter(|literal| !TESTS.contains(&literal.as_str())) {
+            for (place, text) in places(self.answer) {
+                match place {
+                    Place::Content => self.text(place, &format!("{text} {literal} {text}")),
+                    Place::Name(0) => self.text(place, &literal),
+                    _ => {}
+                }
+            }
+            self.offer(literal);
         }
     }
 
@@ -193,6 +243,12 @@ impl Made<'_> {
             if let Some(text) = self.answer.content.as_ref().filter(|_| !is_count) {
                 let text = format!("{text}!");
                 self.text(Place::Content, &text);
+                if self.goal.sought == Sought::Outcome(Relation::Test) {
+                    // The number of something, which is odd.
+                    literals(self.condition)
+                        .iter()
+                        .for_each(|sign| self.text(Place::Content, &format!("{text}{sign}")));
+                }
             }
             if (1..MOST_CALLS).contains(&calls) {
                 self.calls(calls + 1);
@@ -397,6 +453,18 @@ mod tests {
                 "the answer \"look_it_ Word by word it goes on, Word b…\"",
             ),
             ("{% if m.content[0] == 'P' %}{% endif %}", "the answer \"Pes, 43 km.\""),
+            ("{% if c.id | length > 12 %}{% endif %}", "the id \"look_it_up_fo\""),
+            ("{% if m.content.count('~') == 2 %}{% endif %}", "the answer \"Yes, 43 km.~Yes, 43 km.~Yes, 43 km.\""),
+            ("{% if m.content | int > 0 %}{% endif %}", "the answer \"1\""),
+            ("{% if m.content.find('http') >= 0 %}{% endif %}", "the answer \"Yes, 43 km.httpYes, 43 km.\""),
+            ("{% if m.content is upper %}{% endif %}", "the answer \"YES, 43 KM.\""),
+            (
+                "{% if ['loud'] | select('in', m.content) | list %}{% endif %}",
+                "the answer \"Yes, 43 km. loud Yes, 43 km.\"",
+            ),
+            ("{% if 'python' in m.tool_calls | map(attribute='function.name') %}{% endif %}", "a call of \"python\""),
+            ("{% if m.content[0] in '0123456789' %}{% endif %}", "the answer \"0es, 43 km.\""),
+            ("{% if m.content[-1] in ['?', '!'] %}{% endif %}", "the answer \"Yes, 43 km?\""),
             ("{% if c.function.name | length < 6 %}{% endif %}", "a call of \"look_\""),
             ("{% if c.function.name == 'python' %}{% endif %}", "a call of \"python\""),
             ("{% if c.function.name in ['run_sql', 'python'] %}{% endif %}", "a call of \"run_sql\""),

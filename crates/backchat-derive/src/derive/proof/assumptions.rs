@@ -2,13 +2,14 @@
 //! and reports each kind that the template misreads.
 
 use super::case::{Case, Cutter, TurnStarts};
-use super::conversations::{self, Reach, TestAnswer};
+use super::conversations::{self, History, Reach, TestAnswer};
 use super::judge::Judge;
 use super::renders::Scene;
 use super::request::Request;
 use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
+use backchat_core::distinct;
 use backchat_core::json::{Object, Value};
 use backchat_probe::coverage::Place;
 use backchat_probe::probe::{Absent, Answer, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
@@ -56,6 +57,9 @@ const A_VALUE: &str = "7";
 
 /// How many variables are varied at most.
 const MOST_VARIED: usize = 24;
+
+/// How many texts of a system message or a user are tried at most.
+const MOST_SOUGHT: usize = 4;
 
 /// The chat template, and how the proof renders it.
 pub(super) struct Setup<'p, 't> {
@@ -156,21 +160,46 @@ impl<'t> Setup<'_, 't> {
         let is_thought =
             |input: &&ReasoningInput| matches!(input, ReasoningInput::Key(_)) && input.is_named_for_reasoning();
         request.usage.reasoning_inputs.iter().filter(is_thought).find_map(|input| {
-            let mut cases = self.cases_under(input, &thoughts);
-            cases.retain(|case| case.said.reasoning.as_ref().is_some_and(|thought| case.text.contains(thought.trim())));
-            let message = "the template writes reasoning in some turns, which the draft does not read".to_owned();
-            (!cases.is_empty()).then_some(Assumption { message, cases })
+            [self.main_histories(), self.asked_for()].into_iter().find_map(|histories| {
+                let mut cases = self.cases_under(input, &thoughts, histories);
+                let shows = |thought: &String, case: &Case| case.text.contains(thought.trim());
+                cases.retain(|case| case.said.reasoning.as_ref().is_some_and(|thought| shows(thought, case)));
+                let message = "the template writes reasoning in some turns, which the draft does not read".to_owned();
+                (!cases.is_empty()).then_some(Assumption { message, cases })
+            })
         })
     }
 
+    fn main_histories(&self) -> Vec<History> {
+        self.cutter.histories.iter().filter(|history| history.is_main).cloned().collect()
+    }
+
+    /// Histories in which a system message or a user says what the template seeks in a text.
+    fn asked_for(&self) -> Vec<History> {
+        let variables = self.template.variables();
+        let of_message = |path: &str| {
+            let root = path.split(['.', '[']).next().unwrap_or_default();
+            let is_other = [".role", ".type", ".name"].iter().any(|key| path.ends_with(key));
+            !is_other && (root == "messages" || !variables.iter().any(|name| name == root))
+        };
+        let sought = self.template.compared_constants().iter().filter(|(path, _)| of_message(path));
+        let texts = distinct(sought.flat_map(|(_, constants)| constants.iter().filter_map(Value::as_str)));
+        let question = || Message::User(conversations::QUESTION.to_owned());
+        let asked = texts.into_iter().filter(|text| !text.is_empty()).take(MOST_SOUGHT).flat_map(|text| {
+            let said = [vec![Message::System(text.to_owned()), question()], vec![Message::User(text.to_owned())]];
+            said.map(|messages| History::main(format!("after {text:?}"), messages))
+        });
+        asked.collect()
+    }
+
     /// The cases of answers whose reasoning is under this key.
-    fn cases_under(&self, input: &ReasoningInput, said: &[TestAnswer]) -> Vec<Case> {
+    fn cases_under(&self, input: &ReasoningInput, said: &[TestAnswer], histories: Vec<History>) -> Vec<Case> {
         let Cutter { plain, offering, request, .. } = self.cutter;
         let [plain, offering] = [plain, offering].map(|prober| prober.with_reasoning(Some(input)));
         let mut request = (*request).clone();
         request.usage.settings = vec![Setting::new()];
         request.reasoning_input = Some(input.clone());
-        self.cases_asked(request, said, &plain, &offering)
+        self.cases_asked(request, said, [&plain, &offering], histories)
     }
 
     /// Turns whose message has another key that the template reads.
@@ -191,7 +220,7 @@ impl<'t> Setup<'_, 't> {
             inputs.filter(|input| !input.is_named_for_reasoning() && Some(*input) != request.reasoning_input.as_ref());
         let assumption = |input: &ReasoningInput| {
             let ReasoningInput::Key(key) = input else { return None };
-            let mut cases = self.cases_under(input, &given);
+            let mut cases = self.cases_under(input, &given, self.main_histories());
             for case in &mut cases {
                 case.expected.reasoning = None;
             }
@@ -311,18 +340,17 @@ impl<'t> Setup<'_, 't> {
     fn cases_of(&self, said: &[TestAnswer], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
         let mut request = self.cutter.request.clone();
         request.usage.settings = vec![setting];
-        self.cases_asked(request, said, plain, offering)
+        self.cases_asked(request, said, [plain, offering], self.main_histories())
     }
 
     fn cases_asked(
         &self,
         request: Request,
         said: &[TestAnswer],
-        plain: &Prober<'t>,
-        offering: &Prober<'t>,
+        [plain, offering]: [&Prober<'t>; 2],
+        histories: Vec<History>,
     ) -> Vec<Case> {
-        let Cutter { histories, tokens, .. } = self.cutter;
-        let histories = histories.iter().filter(|history| history.is_main).cloned().collect();
+        let tokens = &self.cutter.tokens;
         let turn_starts = TurnStarts::default();
         let cutter = Cutter { plain, offering, request: &request, histories, tokens: *tokens, turn_starts };
         cutter.with_openings().cases(said)

@@ -63,7 +63,7 @@ impl History {
     }
 }
 
-const QUESTION: &str = "How far is it to Brzeg, say by 7f3a?";
+pub(super) const QUESTION: &str = "How far is it to Brzeg, say by 7f3a?";
 const EARLIER_THOUGHT: &str = "They only greet me.";
 
 /// The histories that answers follow.
@@ -322,10 +322,12 @@ fn beginning(mark: &str) -> Option<&str> {
     mark.get(..at).filter(|text| !text.trim().is_empty())
 }
 
-/// The definition of a tool, in OpenAI's form.
+/// The definition of a tool, in OpenAI's form. The first argument is required and the others are not: a template may write
+/// them in different ways.
 pub(super) fn one_tool(name: &str, description: &str, entries: Vec<(&str, Value)>) -> Value {
-    let properties: Object = entries.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
-    schema::tool(name, description, schema::object(properties, &[]))
+    let required: Vec<&str> = entries.iter().map(|(name, _)| *name).take(1).collect();
+    let properties: Object = entries.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
+    schema::tool(name, description, schema::object(properties, &required))
 }
 
 /// The tools of these conversations: their arguments with types.

@@ -21,7 +21,8 @@ impl Made<'_> {
     /// Counts and lengths just below and above the numbers that the operands are compared with. What the condition mentions
     /// comes first: the renders are few.
     pub(super) fn by_numbers(&mut self, relation: Relation) {
-        let count = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+        // What is not found is at -1.
+        let count = |value: &Value| usize::try_from(value.as_i64()?.max(0)).ok();
         let numbers = self.goal.operands.iter().filter_map(|(left, right)| Some((count(left)?, count(right)?)));
         let numbers: Vec<(usize, usize)> = match relation {
             Relation::Less | Relation::Greater => numbers.collect(),
@@ -39,7 +40,8 @@ impl Made<'_> {
         let is_place =
             self.condition.contains("loop.") && !["length", "count"].iter().any(|size| self.condition.contains(size));
         let suggests = sized.into_iter().map(|(_, suggest)| suggest);
-        let suggests: Vec<Suggest<Self>> = if is_place { vec![Self::calls_for] } else { suggests.collect() };
+        let suggests: Vec<Suggest<Self>> =
+            if is_place { vec![Self::calls_for, Self::rounds] } else { suggests.collect() };
         for suggest in suggests {
             for (seen, limit) in &numbers {
                 let around = [limit.saturating_add(1), *limit, limit.saturating_sub(1), limit.saturating_add(30)];
@@ -51,8 +53,24 @@ impl Made<'_> {
                 }
             }
         }
-        for (seen, limit) in numbers.iter().filter(|_| !is_place && relation != Relation::Equal) {
-            self.counted(*seen, *limit);
+        for (seen, limit) in numbers.iter().filter(|_| !is_place) {
+            if relation == Relation::Equal {
+                self.counted_exactly(*limit);
+            } else {
+                self.counted(*seen, *limit);
+            }
+        }
+    }
+
+    /// Texts that have a literal of the condition that many times, and numbers.
+    fn counted_exactly(&mut self, count: usize) {
+        for (place, text) in places(self.answer) {
+            if !self.may_be_about(place) || !place.is_free() || count == 0 || count > MOST_COUNTED {
+                continue;
+            }
+            for literal in literals(self.condition) {
+                self.text(place, &vec![text; count + 1].join(&literal));
+            }
         }
     }
 
@@ -69,8 +87,12 @@ impl Made<'_> {
             for literal in literals(self.condition) {
                 self.text(place, &vec![text; limit + 2].join(&literal));
             }
+            if ["int", "float"].iter().any(|kind| self.condition.contains(kind)) {
+                self.text(place, &(limit + 1).to_string());
+            }
             // The number may be of the letters of one word.
             self.text(place, &format!("{} {}", named(limit + 2), sized(limit + 30)));
+            self.text(place, &vec!["word"; limit + 1].join("\n"));
         }
     }
 
@@ -97,7 +119,7 @@ impl Made<'_> {
                 continue;
             }
             let made = match place {
-                Place::Name(_) | Place::Key(..) => (text.chars().count() == seen).then(|| named(wanted)),
+                Place::Name(_) | Place::Id(_) | Place::Key(..) => (text.chars().count() == seen).then(|| named(wanted)),
                 _ => resized(text, seen, wanted),
             };
             made.iter().for_each(|made| self.text(place, made));
@@ -109,9 +131,14 @@ impl Made<'_> {
 
     /// A longer conversation, if the number seen may be that of its messages or the place of one.
     fn rounds(&mut self, seen: usize, wanted: usize) {
-        let rounds = wanted.saturating_sub(seen).div_ceil(2);
-        let is_about =
-            self.condition.contains("messages") && seen <= self.history.len() + 1 && !self.history.is_empty();
+        let is_of_messages = self.condition.contains("messages");
+        // A number without a name may count the messages of a role.
+        let is_counter = !["content", "think", "reason", "argument", "call", "length", "count"]
+            .iter()
+            .any(|other| self.condition.contains(other));
+        let apart = wanted.saturating_sub(seen);
+        let rounds = if is_of_messages { apart.div_ceil(2) } else { apart };
+        let is_about = (is_of_messages || is_counter) && seen <= self.history.len() + 1 && !self.history.is_empty();
         if is_about && (1..=MOST_ROUNDS).contains(&rounds) {
             let words = format!("{} earlier messages", 2 * rounds);
             self.push(Suggested { rounds, ..Suggested::of(self.answer.clone(), words) });

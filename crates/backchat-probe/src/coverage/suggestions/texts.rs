@@ -3,7 +3,7 @@
 use super::{LONGEST, Made};
 use backchat_chat::Relation;
 use backchat_core::json::Value;
-use backchat_core::push_new;
+use backchat_core::{distinct, push_new};
 
 /// How many letters a condition compares at most that looks at an end of a text.
 const LONGEST_EDGE: usize = 3;
@@ -35,6 +35,16 @@ pub(super) fn is_edge(text: &str, value: &str) -> bool {
     is_short && (text.starts_with(value) || text.ends_with(value))
 }
 
+/// What may stand in place of a few letters that a condition seeks: the items of a list, or the first and the last letters
+/// of a text.
+fn parts(among: &Value, sought: &str) -> Vec<String> {
+    let Some(text) = among.as_str() else { return constants(among) };
+    let letters: Vec<char> = text.chars().collect();
+    let length = sought.chars().count();
+    let ends = [letters.get(..length), letters.len().checked_sub(length).and_then(|at| letters.get(at..))];
+    distinct(ends.into_iter().flatten().map(|letters| letters.iter().collect()))
+}
+
 /// The text with other letters at that end.
 fn at_edge(text: &str, edge: &str, other: &str) -> String {
     match (text.strip_prefix(edge), text.strip_suffix(edge)) {
@@ -45,6 +55,11 @@ fn at_edge(text: &str, edge: &str, other: &str) -> String {
 }
 
 impl Made<'_> {
+    /// Whether the condition asks about the letters of a text.
+    fn tests_letters(&self) -> bool {
+        [".is", " is upper", " is lower"].iter().any(|test| self.condition.contains(test))
+    }
+
     /// Texts in the place of one that a condition compares with a constant or tests, or in which it seeks a constant.
     pub(super) fn instead(&self, relation: Relation, (left, right): (&Value, &Value), text: &str) -> Vec<String> {
         let is_operand = |value: &Value| value.as_str().is_some_and(|value| is_from(text, value));
@@ -66,6 +81,14 @@ impl Made<'_> {
             }
             Relation::In | Relation::Key => {
                 made.extend(constants(right).into_iter().filter(|_| is_operand(left)));
+                if let Some(edge) = left.as_str().filter(|edge| is_edge(text, edge)) {
+                    made.extend(parts(right, edge).iter().map(|part| at_edge(text, edge, part)));
+                }
+                // A list of names, say.
+                let is_item = |item: &Value| item.as_str().is_some_and(|item| item.trim() == text.trim());
+                if right.as_list().is_some_and(|items| items.iter().any(is_item)) {
+                    made.extend(constants(left));
+                }
                 for constant in constants(left).into_iter().filter(|_| is_operand(right)) {
                     made.extend([
                         format!("{text} {constant} {text}"),
@@ -83,8 +106,9 @@ impl Made<'_> {
                     made.extend([joined, constant]);
                 }
             }
-            // A method such as `isdigit`, of the text or of its first letters.
-            Relation::Test if self.condition.contains(".is") && (is_operand(left) || begins_or_ends(left)) => {
+            // A method such as `isdigit` or a test such as `upper`, of the text, of its first letters or of what a filter
+            // leaves of it.
+            Relation::Test if self.tests_letters() && (is_operand(left) || begins_or_ends(left)) => {
                 made.extend(["12".to_owned(), text.to_uppercase(), text.to_lowercase(), "Word".to_owned()]);
             }
             _ => {}

@@ -40,6 +40,8 @@ struct Known {
     history: Rc<[Message]>,
     setting: Setting,
     offers_tools: bool,
+    /// A tool that no known conversation offers.
+    tool: Option<String>,
 }
 
 /// A history of the proof's own conversations.
@@ -100,8 +102,9 @@ impl<'p, 't> Search<'p, 't> {
                 history: case.history.clone().into(),
                 setting: case.setting.clone(),
                 offers_tools: case.offers_tools,
+                tool: None,
             };
-            self.watch(&known, None);
+            self.watch(&known);
         }
         for (history, _) in histories {
             let prober = if self.proof.request.always_tools { &self.proof.offering } else { &self.proof.plain };
@@ -110,14 +113,15 @@ impl<'p, 't> Search<'p, 't> {
             let conditions = ran.decisions.iter().map(|decision| decision.span.clone()).collect();
             self.histories.push(Before { history: history.clone(), conditions });
             self.coverage.add(ran, &Answer::default());
-            let (answer, setting) = Default::default();
-            self.known.push(Known { answer, history, setting, offers_tools: false });
+            let (answer, setting, tool) = Default::default();
+            self.known.push(Known { answer, history, setting, offers_tools: false, tool });
         }
     }
 
     /// Renders a conversation and records the branches it takes.
-    fn watch(&mut self, known: &Known, tool: Option<&str>) {
+    fn watch(&mut self, known: &Known) {
         let Proof { plain, offering: offers, .. } = self.proof;
+        let tool = known.tool.as_deref();
         let prober = if known.offers_tools || tool.is_some() { offering(offers, tool) } else { plain.clone() };
         let messages = [&known.history[..], &[Message::Assistant(known.answer.clone())]].concat();
         self.coverage.add(prober.ran(&messages, &known.setting, false).unwrap_or_default(), &known.answer);
@@ -193,9 +197,14 @@ impl<'p, 't> Search<'p, 't> {
             calls.len() + usize::from(content.is_some()) + usize::from(reasoning.is_some())
         };
         // What an answer does not have may be from its history: the one with most parts shows most.
-        let mut bases: Vec<&Known> = goal.witnesses.iter().filter_map(|witness| self.known.get(*witness)).collect();
-        bases.sort_by_key(|known| (self.ran_before(&goal, &known.history), std::cmp::Reverse(parts(known))));
-        let bases: Vec<Known> = bases.into_iter().take(MOST_WITNESSES).cloned().collect();
+        let sorted = |witnesses: &[usize]| {
+            let mut bases: Vec<&Known> = witnesses.iter().filter_map(|witness| self.known.get(*witness)).collect();
+            bases.sort_by_key(|known| (self.ran_before(&goal, &known.history), std::cmp::Reverse(parts(known))));
+            bases
+        };
+        let bases =
+            sorted(&goal.witnesses).into_iter().take(MOST_WITNESSES).chain(sorted(&goal.beside).into_iter().take(1));
+        let bases: Vec<Known> = bases.cloned().collect();
         let enough = self.left.saturating_sub(MOST_TRIES);
         let mut before: Option<(Suggested, Known)> = None;
         for base in bases {
@@ -209,7 +218,8 @@ impl<'p, 't> Search<'p, 't> {
                 setting.extend(suggested.setting.iter().map(|(name, value)| (name.to_owned(), value.clone())));
                 let history = suggested.history.as_deref().unwrap_or(&base.history);
                 let history = after_rounds(history, suggested.rounds).into();
-                let known = Known { answer: suggested.answer.clone(), history, setting, ..base.clone() };
+                let Suggested { answer, tool, .. } = suggested.clone();
+                let known = Known { answer, history, setting, tool, ..base.clone() };
                 if self.known.contains(&known) {
                     continue;
                 }
@@ -242,7 +252,7 @@ impl<'p, 't> Search<'p, 't> {
 
     /// Whether a conversation has the outcome, which is proved then.
     fn is_reached_by(&mut self, goal: &Goal, suggested: &Suggested, known: Known) -> bool {
-        self.watch(&known, suggested.tool.as_deref());
+        self.watch(&known);
         let is_reached = self.coverage.has(goal);
         if is_reached {
             self.reached.push(Reached { goal: goal.clone(), suggested: suggested.clone(), known });
@@ -261,7 +271,9 @@ impl Reached {
     fn said(&self, proof: &Proof<'_>, all: &[Reached]) -> Vec<TestAnswer> {
         let named_ids = proof.request.calls.named_ids;
         let usual = conversations::answers(named_ids, &[]).into_iter().filter(|said| said.reach == Reach::Settings);
-        if self.suggested.history.is_some() {
+        // So does a tool that is only on offer.
+        let is_offer = self.suggested.tool.is_some() && self.suggested.place.is_none();
+        if self.suggested.history.is_some() || is_offer {
             return usual.collect();
         }
         if self.suggested.setting.is_empty() {

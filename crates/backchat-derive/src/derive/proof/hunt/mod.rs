@@ -327,7 +327,8 @@ mod tests {
     #[test]
     fn a_false_proof_is_refuted_by_a_small_conversation() {
         // No conversation of the proof has an answer with three of these.
-        let odd = CHAT.replace("{{ m.content }}", "{{ m.content }}{{ '<odd>' if (m.content or '').count('`') == 3 }}");
+        let odd =
+            CHAT.replace("{{ m.content }}", "{{ m.content }}{{ '<odd>' if (m.content or '').count('`') in [3] }}");
         let hunted = hunted(&odd, ANSWER, 0);
         let failure = hunted.failures.first().expect("the template writes more than the content");
         let content = failure.expected.get("content").and_then(Value::as_str).unwrap();
