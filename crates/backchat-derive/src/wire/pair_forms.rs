@@ -18,7 +18,7 @@ use backchat_probe::probe::{Answer, Call, Setting, call_with};
 const MOST_SUGGESTED: usize = 16;
 
 /// How many other forms an argument may have.
-const MOST_FORMS: usize = 4;
+const MOST_FORMS: usize = 6;
 
 /// Finds the other forms of arguments. `one` is the render of a call with two of them.
 pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, pairs: &Pairs) -> Vec<PairForm> {
@@ -31,7 +31,12 @@ pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, pairs: &Pairs) -> Ve
     let mut forms: Vec<PairForm> = Vec::new();
     for (key, value) in fixed().into_iter().chain(probe.suggested(&plain)) {
         let body = probe.body(&(key.clone(), value.clone()));
-        let found = body.map_or_else(Vec::new, |body| around.forms(&body, &key, &value));
+        let mut found = body.as_ref().map_or_else(Vec::new, |body| around.forms(body, &key, &value));
+        if value.is_null() && found.is_empty() {
+            found.extend(
+                body.and_then(|body| around.without_value(&body, &key)).filter(|form| !form.is_empty_of(pairs)),
+            );
+        }
         // A text in quotes may be JSON, or not.
         if found.iter().any(|form| form.is_of(pairs, &value)) {
             continue;
@@ -55,6 +60,7 @@ fn fixed() -> Vec<(String, Value)> {
     let texts = ["Qzone\nQztwoq", "Qzone\"Qztwoq", "Qzone<Qztwoq", "Qzone'Qztwoq", "/Qzone/Qztwoq"];
     let others = [
         INTEGER.into(),
+        0.5.into(),
         true.into(),
         Value::Null,
         Value::List(vec![needle::ITEM.into()]),
@@ -141,9 +147,19 @@ impl Around {
         let found = spelled.filter_map(|(spelled, is_raw)| {
             let (gap, close) = rest.split_once(spelled.as_str())?;
             let close = close.replace(key, &KEY_AGAIN.to_string());
-            Some(PairForm { open: open.to_owned(), gap: gap.to_owned(), close, is_raw })
+            Some(PairForm { open: open.to_owned(), gap: gap.to_owned(), close, is_raw, is_null: false })
         });
         found.collect()
+    }
+
+    /// The texts around a key without a value, up to the next argument.
+    fn without_value(&self, body: &str, key: &str) -> Option<PairForm> {
+        let inner = body.strip_prefix(self.before.as_str())?.strip_suffix(self.after.as_str())?;
+        let (open, gap) = inner.split_once(key)?;
+        let is_mark = gap.chars().any(|c| !c.is_whitespace() && !c.is_alphanumeric());
+        let form =
+            PairForm { open: open.to_owned(), gap: gap.to_owned(), close: String::new(), is_raw: false, is_null: true };
+        is_mark.then_some(form)
     }
 }
 
@@ -157,6 +173,14 @@ impl PairForm {
         let gap = format!("{}{open}", pairs.gap);
         let end = format!("{close}{}", pairs.cut.close);
         self.open == pairs.cut.open && self.gap == gap && self.close == end
+    }
+
+    /// Whether it is what the usual form of an argument has around an empty text.
+    fn is_empty_of(&self, pairs: &Pairs) -> bool {
+        let (open, close) = pairs.values.quotes();
+        [("", ""), (open, close)]
+            .iter()
+            .any(|(open, close)| self.gap == format!("{}{open}{close}{}", pairs.gap, pairs.cut.close))
     }
 
     /// Whether nothing distinguishes its end from the value.
@@ -233,7 +257,13 @@ mod tests {
         assert_eq!(forms(keyed), [["", ":\n~~~\n", "\n~~~"]]);
         let kinds = "{% if v is string %}<text {{ k }}>{{ v }}</text>{% else %}<data {{ k }}>{{ v | tojson }}</data>{% endif %}";
         assert_eq!(forms(kinds), [["<data ", ">", "</data>"]]);
+        let absent =
+            "{% if v is none %}<{{ k }}/>{% else %}<{{ k }}>{{ v if v is string else v | tojson }}</v>{% endif %}";
+        assert_eq!(forms(absent), [["<", "/>", ""]]);
+        // Null is written like an empty text.
+        assert_eq!(forms("<{{ k }}>{{ '' if v is none else v if v is string else v | tojson }}</v>"), [[""; 3]; 0]);
     }
+
     #[test]
     fn a_text_as_it_is_has_one_spelling() {
         let around = Around { before: "<call f>".to_owned(), after: "</call>".to_owned() };

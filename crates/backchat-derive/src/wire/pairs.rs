@@ -115,8 +115,21 @@ fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
     let Some((open, close)) = samples.text("string").and_then(|text| text.split_once(&shapes::value(0, 0))) else {
         return;
     };
-    let before_integer = samples.text("integer").and_then(|text| Some(text.split_once(&INTEGER.to_string())?.0));
-    if let Some(other) = before_integer.filter(|other| !other.is_empty()) {
+    let around_integer = samples.text("integer").and_then(|text| text.split_once(&INTEGER.to_string()));
+    let is_quoted = |after: &str| open.ends_with('"') && close.strip_prefix('"') == Some(after);
+    // Values of another type between other marks have another form.
+    let is_word = |other: &str, after: &str| !other.is_empty() && (after == close || is_quoted(after));
+    if let Some((other, after)) = around_integer.filter(|(other, after)| is_word(other, after)) {
+        let open = match open.strip_suffix('"').filter(|_| is_quoted(after)) {
+            Some(open) => {
+                let odd = samples.text("odd").and_then(|text| text.strip_prefix(open));
+                pairs.gap = pairs.gap.strip_suffix('"').unwrap_or(&pairs.gap).to_owned();
+                pairs.cut.close = pairs.cut.close.strip_prefix('"').unwrap_or(&pairs.cut.close).to_owned();
+                pairs.values.strings = encoding("\"", "\"", odd.map(|text| (ODD, text)));
+                open
+            }
+            None => open,
+        };
         pairs.values.typed = Some(typed(&pairs.gap, open, other));
     } else if !open.is_empty() || !close.is_empty() {
         pairs.gap = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap).to_owned();
@@ -175,15 +188,23 @@ impl Samples {
         let (_, lead, _) = shown.iter().find(|(kind, ..)| *kind == "string")?;
         // Values of another type may be written in another form.
         let alike = shown.iter().filter(|(_, other, _)| other == lead);
-        let texts: Vec<_> = alike.map(|(kind, _, rest)| (*kind, rest.clone())).collect();
+        let mut texts: Vec<_> = alike.map(|(kind, _, rest)| (*kind, rest.clone())).collect();
         let (_, string) = texts.iter().find(|(kind, _)| *kind == "string")?;
         // The text around every value of any type.
         let mut lead = string.find("Qz").unwrap_or(0);
         let mut tail = string.len() - lead - shapes::value(0, 0).len();
-        for (_, text) in texts.iter().filter(|(kind, _)| *kind != "odd") {
+        for (_, text) in texts.iter().filter(|(kind, _)| !["odd", "null"].contains(kind)) {
             lead = lead.min(common_start(string, text).len());
             tail = tail.min(common_end(string, text).len());
         }
+        // What is within brackets is one mark with them.
+        if slice(string, ..lead).ends_with('<') && slice(string, string.len() - tail..).starts_with('>') {
+            (lead, tail) = (lead - 1, tail - 1);
+        }
+        // What stands for null may be a form of its own, such as a tag without content.
+        let (before, after) = (slice(string, ..lead).to_owned(), slice(string, string.len() - tail..).to_owned());
+        let is_around = |text: &str| text.strip_prefix(&*before).is_some_and(|text| text.ends_with(&after));
+        texts.retain(|(kind, text)| *kind != "null" || is_around(text));
         Some(Self { texts, lead, tail })
     }
 
@@ -351,6 +372,22 @@ mod tests {
                     else 'other' }}>{{ v if v is string else v | tojson }};{% endfor %})";
         let typed = found(call).unwrap().values.typed.unwrap();
         assert_eq!((&*typed.prefix, &*typed.string, &*typed.suffix), (" is=", "string", ">"));
+        let hints = "{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}: {{ 'str' if v is string else 'any' }} = \
+                     {{ v | tojson }}{{ ', ' if not loop.last }}{% endfor %})";
+        let values = found(hints).unwrap().values;
+        let typed = values.typed.unwrap();
+        assert_eq!((&*typed.prefix, &*typed.string, &*typed.suffix), (": ", "str", " = "));
+        assert_eq!(values.strings, Encoding::Json);
+    }
+
+    #[test]
+    fn marks_that_differ_on_both_sides_are_two_forms() {
+        let call = "{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}: \
+                    {{ '<s>' ~ v ~ '</s>' if v is string else '<j>' ~ (v | tojson) ~ '</j>' }};{% endfor %})";
+        let pairs = found(call).unwrap();
+        let strings = Encoding::Quoted { open: "<s>".to_owned(), close: "</s>".to_owned(), escaped: false };
+        assert_eq!((pairs.values.strings, pairs.values.typed), (strings, None));
+        assert_eq!(pairs.forms.iter().map(|form| (&*form.gap, &*form.close)).collect::<Vec<_>>(), [(": <j>", "</j>;")]);
     }
 
     #[test]

@@ -315,6 +315,8 @@ pub struct PairForm {
     pub close: String,
     /// Whether its values are texts as they are, not JSON.
     pub is_raw: bool,
+    /// Whether it has no value, as a tag without content: its argument is null.
+    pub is_null: bool,
 }
 
 impl Pairs {

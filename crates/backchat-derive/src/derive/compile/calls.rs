@@ -195,15 +195,20 @@ impl Plan<'_> {
             .iter()
             .any(|piece| *piece == CallPart::Name && !groups.has_name || *piece == CallPart::Id && !groups.has_id);
         // A string may hold what is written between the arguments and the name.
-        let end = if body.arguments == Arguments::Json { "\\}" } else { "" };
+        let is_object = body.arguments == Arguments::Json && left_out.is_none();
+        let skipped = match body.arguments {
+            Arguments::Json => r#"(?:[^"]|"(?:[^"\\]|\\.)*")*?\}"#,
+            _ => ".*?",
+        };
         let late = match is_late {
             false => String::new(),
-            true => format!("(?=.*?{end}{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
+            true => format!("(?={skipped}{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
         };
+        let after_object = if is_late && is_object { "(?<=\\})" } else { "" };
         let guard = self.guard(&self.cut.section, ANY_ARGUMENTS);
         let channel = Channels::find(self.wire).map_or_else(String::new, |channels| channels.before_name());
         Delimiter::Pattern(format!("{channel}{open}{head}{late}{guard}")).write(&mut field, "open");
-        self.close(&mut field, &around.tail, around.close);
+        self.close(&mut field, &format!("{after_object}{}", around.tail), around.close);
         if self.ends_instead() {
             let mut unread = Groups::unread();
             let head = self.pieces(&pieces, &around.follows, &mut unread);

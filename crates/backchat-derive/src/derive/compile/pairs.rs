@@ -79,6 +79,12 @@ fn inline((segmentation, choices): (Segmentation, &Choices), field: &mut Object,
     let mut strings: Vec<Value> = Vec::new();
     let mut patterns: Vec<String> = Vec::new();
     for form in &pairs.forms {
+        if form.is_null {
+            // A group that does not take part in a match is null.
+            let (open, _, gap) = key(&form.of(pairs));
+            patterns.push(format!("{open}(?P<key>[\\w.-]+){gap}"));
+            continue;
+        }
         // A text between marks on lines of their own, which JSON cannot contain, is told from JSON by these marks.
         let lines = form.lines().filter(|_| is_typed);
         let around = lines.as_ref().map_or(form, |(around, _)| around);
@@ -138,6 +144,10 @@ fn argument(pairs: &Pairs, end: &str, quotes: Quotes) -> String {
                 (false, _) => String::new(),
             };
             format!("(?P<value>{JSON_STRING}|{container}{others}.*?)")
+        }
+        Encoding::Quoted { open, close, .. } if open.len() > 1 => {
+            // What follows a text may also stand in it.
+            format!("(?P<value>{}.*?{}|.*?)", escape(open), escape(close))
         }
         _ => match &pairs.values.frame {
             Some((open, close)) => {
@@ -362,6 +372,7 @@ mod tests {
             gap: gap.to_owned(),
             close: close.to_owned(),
             is_raw: true,
+            is_null: false,
         };
         let mut typed = pairs(["", " = ", "\n", ""]);
         typed.values.strings = Encoding::Json;
@@ -370,6 +381,11 @@ mod tests {
         let body = "a = [1]\nb <<END\nnull\nEND\nc = \"x\\ny\"\n";
         let wanted = r#"{"a": [1], "b": "null", "c": "x\ny"}"#;
         assert_eq!(arguments(&Arguments::Pairs(Box::new(typed)), body), value(wanted));
+        let mut tagged = pairs(["<", ">", "</>", ""]);
+        tagged.forms = vec![PairForm { open: "<".to_owned(), is_raw: false, is_null: true, ..form("/>", "") }];
+        let body = "<a>x</><b/><c></>";
+        let wanted = r#"{"a": "x", "b": null, "c": ""}"#;
+        assert_eq!(arguments(&Arguments::Pairs(Box::new(tagged)), body), value(wanted));
         let mut quotes = pairs([" ", "=", "", ""]);
         quotes.values.strings = quoted("\"");
         quotes.forms = vec![PairForm { open: " ".to_owned(), ..form("={{", "}}") }];
