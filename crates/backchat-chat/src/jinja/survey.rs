@@ -332,10 +332,12 @@ fn path(expression: &Expr<'_>) -> Option<String> {
             ExprKind::Literal(Literal::Str(name)) => Some(format!("{}.{name}", path(of)?)),
             _ => Some(format!("{}[]", path(of)?)),
         },
-        ExprKind::Filter(Some(of), name, _) => {
-            matches!(name.as_str(), "lower" | "upper" | "trim" | "string" | "default" | "d" | "replace")
-                .then(|| path(of))?
-        }
+        ExprKind::Filter(Some(of), name, _) => match name.as_str() {
+            "lower" | "upper" | "trim" | "string" | "default" | "d" | "replace" => path(of),
+            "list" | "selectattr" | "rejectattr" => path(of),
+            "first" | "last" => Some(format!("{}[]", path(of)?)),
+            _ => None,
+        },
         ExprKind::Binary(BinaryOp::Or, sides) => path(&sides.0),
         ExprKind::Condition { then, otherwise, .. } => path(then).or_else(|| path(otherwise.as_ref()?)),
         ExprKind::Call(of, arguments) => match &of.kind {

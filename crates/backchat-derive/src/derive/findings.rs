@@ -359,7 +359,8 @@ mod tests {
         ] {
             assert_eq!(spelled(&Values { strings, ..plain.clone() }), words);
         }
-        let typed = Typed { prefix: ":".to_owned(), string: "str".to_owned(), suffix: "=".to_owned() };
+        let typed =
+            Typed { prefix: ":".to_owned(), string: "str".to_owned(), suffix: "=".to_owned(), has_space: false };
         assert_eq!(spelled(&Values { typed: Some(typed), ..plain }), "marked str");
     }
 }

@@ -80,6 +80,14 @@ fn removed(prober: &Prober, segmentation: Segmentation, literals: &[String], pro
             let lead = text.get(text.get(..end)?.rfind(header)? + header.len()..end)?.trim();
             (!lead.is_empty()).then_some(lead)
         });
+        // Other words in the place of the mark, and nothing before the content: the template writes the mark in another way.
+        let between = |text: &str| {
+            let (_, rest) = text.split_once(BEFORE)?;
+            rest.split_once(AFTER).map(|(gap, _)| gap.to_owned())
+        };
+        if lead.is_none() && texts.iter().filter_map(|text| between(text)).any(|gap| !gap.contains(close)) {
+            return None;
+        }
         let open = lead.or_else(|| prefill(segmentation, prompts, |mark| mark != close)).or_else(|| {
             literals.iter().copied().find(|open| marks::counterpart(open.trim()).as_deref() == Some(close))
         });
@@ -151,6 +159,8 @@ mod tests {
             (moves, "", Some(("<think>", "</think>"))),
             // Only the mark itself vanishes.
             (replaces, "", None),
+            // Or it is written in another way.
+            ("{{ m.content.replace('</think>', '[/think]') }}", "", None),
             ("{{ m.content }}", "", None),
         ] {
             with_prober(&chat_template(answer), |prober| {

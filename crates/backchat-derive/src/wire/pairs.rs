@@ -115,6 +115,16 @@ fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
     let Some((open, close)) = samples.text("string").and_then(|text| text.split_once(&shapes::value(0, 0))) else {
         return;
     };
+    if samples.are_strings() && pairs.gap.ends_with('"') && pairs.cut.close.starts_with('"') {
+        // Values of other types have another form altogether: the quotes are those of texts.
+        let odd = samples.text("odd").map(|text| format!("\"{text}\""));
+        if odd.is_some_and(|odd| json::read(&odd).is_ok_and(|value| value.as_str() == Some(ODD))) {
+            pairs.gap.pop();
+            pairs.cut.close.remove(0);
+            pairs.values.strings = Encoding::Json;
+            return;
+        }
+    }
     let around_integer = samples.text("integer").and_then(|text| text.split_once(&INTEGER.to_string()));
     let is_quoted = |after: &str| open.ends_with('"') && close.strip_prefix('"') == Some(after);
     // Values of another type between other marks have another form.
@@ -225,6 +235,11 @@ impl Samples {
         encoding(open, close, found.as_ref().map(|(odd, text)| (*odd, text.as_str())))
     }
 
+    /// Whether no other value is written like a string.
+    fn are_strings(&self) -> bool {
+        self.texts.iter().all(|(kind, _)| ["string", "odd"].contains(kind))
+    }
+
     /// The part that differs by type.
     fn text(&self, kind: &str) -> Option<&str> {
         let (_, text) = self.texts.iter().find(|(known, _)| *known == kind)?;
@@ -240,7 +255,9 @@ fn typed(gap: &str, string: &str, other: &str) -> Typed {
     // The shared beginning of the words is part of them.
     let prefix = before.trim_end_matches(char::is_alphanumeric);
     let string = format!("{}{word}", slice(before, prefix.len()..));
-    Typed { prefix: prefix.to_owned(), string, suffix: suffix.to_owned() }
+    let inner = other.strip_suffix(suffix).unwrap_or(other);
+    let has_space = [word, inner].iter().any(|word| word.contains(char::is_whitespace));
+    Typed { prefix: prefix.to_owned(), string, suffix: suffix.to_owned(), has_space }
 }
 
 /// How strings between two marks are escaped, judged by a string with special characters.

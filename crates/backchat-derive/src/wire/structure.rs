@@ -384,6 +384,8 @@ pub struct Typed {
     /// The word for strings.
     pub string: String,
     pub suffix: String,
+    /// Whether white space is a part of some word.
+    pub has_space: bool,
 }
 
 #[cfg(test)]

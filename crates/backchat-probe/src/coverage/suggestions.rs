@@ -50,6 +50,11 @@ impl Suggested {
         Self { place: Some(place), ..Self::of(answer, words) }
     }
 
+    /// A known answer after other messages.
+    pub fn after(answer: Answer, history: Vec<Message>, words: &str) -> Self {
+        Self { history: Some(history), likeness: Likeness::Earlier, ..Self::of(answer, words.to_owned()) }
+    }
+
     /// An answer of other parts than the known one.
     fn of(answer: Answer, words: String) -> Self {
         let (rounds, history, tool, place) = Default::default();
@@ -151,10 +156,18 @@ impl Made<'_> {
             }
         }
         match relation {
-            Relation::Equal if !self.goal.wanted => self.others(left),
+            Relation::Equal if !self.goal.wanted => {
+                self.others(left);
+                let is_number = ["int", "float"].iter().any(|kind| self.condition.contains(kind));
+                if is_number && matches!(left, Value::Number(_)) {
+                    self.text(Place::Content, "12");
+                }
+            }
             Relation::Equal => {
                 self.by_offer(left, right);
                 self.by_offer(right, left);
+                self.by_role(left, right);
+                self.by_argument(right);
             }
             Relation::In | Relation::Key => {
                 self.by_key(left, right);
@@ -163,6 +176,11 @@ impl Made<'_> {
             Relation::Truth | Relation::Items | Relation::Test => {
                 self.presence(left);
                 self.by_lookup(left);
+                for (test, value) in [(" is true", true), (" is false", false)] {
+                    if self.condition.contains(test) {
+                        self.by_argument(&value.into());
+                    }
+                }
             }
             // Numbers are compared all together.
             Relation::Less | Relation::Greater => {}
@@ -344,6 +362,9 @@ impl Made<'_> {
         for (value, _) in &operands {
             if matches!(value, Value::Number(_)) {
                 self.numbers(value);
+            }
+            if let (Some(pieces), Some(limit)) = (value.as_list(), limit.filter(|_| name == "[]")) {
+                self.pieces(pieces, limit);
             }
             for (place, text) in self.sources(value) {
                 for made in changed_by(name, argument.as_deref(), limit, &text) {

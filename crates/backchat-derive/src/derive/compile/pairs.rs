@@ -3,7 +3,7 @@
 use super::choices::{Choices, Quotes};
 use super::pattern::{any_of, escape, spaced, word_before};
 use crate::wire::marks::Segmentation;
-use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
+use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs, Typed};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::template::TAGGED;
@@ -80,9 +80,10 @@ fn inline((segmentation, choices): (Segmentation, &Choices), field: &mut Object,
     let mut patterns: Vec<String> = Vec::new();
     for form in &pairs.forms {
         if form.is_null {
-            // A group that does not take part in a match is null.
+            // A group that does not take part in a match is null, which no parser of values takes.
             let (open, _, gap) = key(&form.of(pairs));
-            patterns.push(format!("{open}(?P<key>[\\w.-]+){gap}"));
+            let value = if is_typed { "(?P<value>)" } else { "" };
+            patterns.push(format!("{open}(?P<key>[\\w.-]+){gap}{value}"));
             continue;
         }
         // A text between marks on lines of their own, which JSON cannot contain, is told from JSON by these marks.
@@ -255,22 +256,25 @@ fn gap(pairs: &Pairs) -> (String, String) {
     match &pairs.values.typed {
         None => (framed(&pairs.gap), pairs.gap.clone()),
         Some(typed) => {
-            let word = word_before(&typed.suffix);
+            let word = typed_word(typed);
             (format!("{}{word}*{}", escape(&typed.prefix), framed(&typed.suffix)), typed.prefix.clone())
         }
     }
+}
+
+/// One character of the word that names a type. Several words, as of an attribute, have white space between them.
+fn typed_word(typed: &Typed) -> String {
+    let word = word_before(&typed.suffix);
+    if typed.has_space { word.replace("\\s", "") } else { word }
 }
 
 /// The text from the first key of a call to the value, as a pattern without white space around it.
 pub(super) fn first_gap(pairs: &Pairs) -> String {
     match &pairs.values.typed {
         None => escape(pairs.gap.trim()),
-        Some(typed) => format!(
-            "{}{}*{}",
-            escape(typed.prefix.trim_start()),
-            word_before(&typed.suffix),
-            escape(typed.suffix.trim())
-        ),
+        Some(typed) => {
+            format!("{}{}*{}", escape(typed.prefix.trim_start()), typed_word(typed), escape(typed.suffix.trim()))
+        }
     }
 }
 
@@ -462,7 +466,8 @@ mod tests {
         let framed = Pairs { values: cdata, ..pairs(["<k=", ">", "</k>", ""]) };
         let body = "<k=a><![CDATA[1 < 2]]></k><k=b>x</k>";
         assert_eq!(arguments(&Arguments::Pairs(Box::new(framed)), body), value(r#"{"a": "1 < 2", "b": "x"}"#));
-        let typed = Typed { prefix: "|".to_owned(), string: "str".to_owned(), suffix: ">".to_owned() };
+        let typed =
+            Typed { prefix: "|".to_owned(), string: "str".to_owned(), suffix: ">".to_owned(), has_space: false };
         let values = Values { typed: Some(typed), ..pairs(["", "", "", ""]).values };
         let typed = Pairs { values, ..pairs(["<k=", "", "</k>", ""]) };
         let body = "<k=a|str>5</k><k=b|int>5</k>";

@@ -160,7 +160,7 @@ impl<'t> Setup<'_, 't> {
         let is_thought =
             |input: &&ReasoningInput| matches!(input, ReasoningInput::Key(_)) && input.is_named_for_reasoning();
         request.usage.reasoning_inputs.iter().filter(is_thought).find_map(|input| {
-            [self.main_histories(), self.asked_for()].into_iter().find_map(|histories| {
+            [self.every_history(), self.asked_for()].into_iter().find_map(|histories| {
                 let mut cases = self.cases_under(input, &thoughts, histories);
                 let shows = |thought: &String, case: &Case| case.text.contains(thought.trim());
                 cases.retain(|case| case.said.reasoning.as_ref().is_some_and(|thought| shows(thought, case)));
@@ -172,6 +172,12 @@ impl<'t> Setup<'_, 't> {
 
     fn main_histories(&self) -> Vec<History> {
         self.cutter.histories.iter().filter(|history| history.is_main).cloned().collect()
+    }
+
+    /// All histories, each for any answer.
+    fn every_history(&self) -> Vec<History> {
+        let histories = self.cutter.histories.iter();
+        histories.map(|history| History { is_main: true, is_brief: false, ..history.clone() }).collect()
     }
 
     /// Histories in which a system message or a user says what the template seeks in a text.

@@ -16,7 +16,7 @@ use super::{Part, Proof, judge};
 use backchat_core::json::Value;
 use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
-use backchat_probe::coverage::Goal;
+use backchat_probe::coverage::{Goal, Sought};
 use backchat_probe::probe::Setting;
 use backchat_probe::probe::marks::Segmentation;
 
@@ -221,9 +221,12 @@ fn unread_words(setting: &Setting, words: &str, place: &str) -> String {
 }
 
 impl Branch {
+    /// Whether an answer contains one of these marks, and the template does not put other words in their place.
     fn contains_one_of(&self, marks: &[String]) -> bool {
         let said = &self.case.said;
-        let mut texts = said.content.iter().chain(&said.reasoning);
+        let is_replaced = matches!(&self.goal.sought, Sought::Change(name, _) if name == "replace");
+        let is_written = |said: &&String| !is_replaced || self.case.text.contains(said.trim());
+        let mut texts = said.content.iter().chain(&said.reasoning).filter(is_written);
         let is_mark = |mark: &&String| Segmentation::Words.is_distinctive(mark);
         texts.any(|text| marks.iter().filter(is_mark).any(|mark| text.contains(mark.trim())))
     }

@@ -367,14 +367,22 @@ pub(super) const fn typed_tools() -> &'static [(&'static str, &'static [(&'stati
     &TOOLS
 }
 
-/// The definitions of the tools of these conversations, in OpenAI's form.
+/// The definitions of the tools of these conversations, in OpenAI's form. Some arguments have what others lack, by which a
+/// template may distinguish them.
 pub fn tools() -> Value {
     let tool = |(name, entries): (&str, &[(&str, &str)])| {
-        let schema = |kind: &str| match kind {
-            "nullable" => Value::from([("type", "string".into()), ("nullable", true.into())]),
-            kind => schema::of_type(kind),
+        let schema = |(key, kind): (&str, &str)| match (key, kind) {
+            (_, "nullable") => Value::from([("type", "string".into()), ("nullable", true.into())]),
+            ("count", kind) => Value::from([("type", kind.into()), ("default", 1.into())]),
+            ("title", kind) => Value::from([("type", kind.into()), ("description", "What it is.".into())]),
+            ("country", kind) => {
+                let countries = ["Poland", "Germany", "Czechia"].map(Value::from);
+                Value::from([("type", kind.into()), ("enum", Value::List(countries.into()))])
+            }
+            ("query", kind) => Value::from([("type", kind.into()), ("format", "text".into())]),
+            (_, kind) => schema::of_type(kind),
         };
-        one_tool(name, "A tool.", entries.iter().map(|(key, kind)| (*key, schema(kind))).collect())
+        one_tool(name, "A tool.", entries.iter().map(|(key, kind)| (*key, schema((key, kind)))).collect())
     };
     Value::List(TOOLS.into_iter().map(tool).collect())
 }

@@ -3,6 +3,7 @@
 
 use super::{Likeness, Made, Suggested, is_name, quoted};
 use crate::probe::Message;
+use backchat_core::json::Value;
 
 /// A text before an answer: that of the message at this place, or the name of the tool whose result it is.
 #[derive(Clone, Copy)]
@@ -64,7 +65,20 @@ impl Earlier {
     }
 }
 
+/// What a system message says that a condition asks for.
+const SYSTEM: &str = "Answer in one line.";
+
 impl Made<'_> {
+    /// A system message, if a condition asks whether the first message is one.
+    pub(super) fn by_role(&mut self, first: &Value, role: &Value) {
+        let is_first = matches!(self.history.first(), Some(Message::User(_))) && first.as_str() == Some("user");
+        if is_first && role.as_str() == Some("system") {
+            let system = Message::System(SYSTEM.to_owned());
+            let history = [&[system], self.history].concat();
+            self.push(Suggested::after(self.answer.clone(), history, "a system message"));
+        }
+    }
+
     /// Another text there.
     pub(super) fn before(&mut self, place: Earlier, text: &str) {
         let tool = matches!(place, Earlier::Tool(_)).then(|| text.to_owned());

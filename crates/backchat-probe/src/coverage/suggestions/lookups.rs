@@ -4,18 +4,30 @@ use super::{Likeness, Made, Suggested, constants};
 use crate::coverage::places::{Place, places};
 use crate::probe::{Answer, Message};
 use backchat_core::json::Value;
-use backchat_core::push_new;
+use backchat_core::{distinct, push_new};
 
 /// How many names are taken from one expression.
 const MOST_NAMES: usize = 6;
 
-/// The names that an expression looks up in the arguments of calls.
+/// The names that an expression looks up in the arguments of calls, or in a variable that it sets to them.
 pub fn argument_keys(source: &str) -> Vec<String> {
     let mut keys = Vec::new();
-    for rest in source.split("arguments").skip(1) {
-        let rest = rest.strip_prefix("']").or_else(|| rest.strip_prefix("\"]")).unwrap_or(rest);
-        if let Some(key) = key_at(rest) {
-            push_new(&mut keys, key);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let set = source.split("set ").skip(1).filter_map(|rest| {
+        let (name, rest) = rest.split_once('=')?;
+        let value = rest.split("%}").next()?.trim_end_matches(['-', '+', ' ']);
+        let is_set = value.ends_with("arguments") || value.ends_with("arguments']") || value.ends_with("arguments\"]");
+        Some(name.trim()).filter(|name| is_set && !name.is_empty() && name.chars().all(is_word))
+    });
+    for name in ["arguments"].into_iter().chain(distinct(set)) {
+        for (at, _) in source.match_indices(name) {
+            let rest = source.get(at + name.len()..).unwrap_or_default();
+            let rest = rest.strip_prefix("']").or_else(|| rest.strip_prefix("\"]")).unwrap_or(rest);
+            let is_whole = name == "arguments" || !source.get(..at).unwrap_or_default().ends_with(is_word);
+            let rest = rest.strip_prefix(".get('").map_or_else(|| rest.to_owned(), |rest| format!(".{rest}"));
+            if let Some(key) = key_at(&rest).filter(|_| is_whole) {
+                push_new(&mut keys, key);
+            }
         }
     }
     keys.truncate(MOST_NAMES);
@@ -47,15 +59,33 @@ impl Made<'_> {
         let Some(answer) = self.with_call().filter(|_| found.is_null() && self.goal.wanted) else { return };
         let (mut names, mut likeness) = (argument_keys(self.condition), Likeness::Part);
         if names.is_empty() {
-            // The arguments may have another name there.
-            let dots = self.condition.match_indices(['.', '[']);
-            names = dots.filter_map(|(at, _)| key_at(self.condition.get(at..)?)).collect();
+            names = self.looked_up();
             likeness = Likeness::Guess;
         }
         for name in names {
             let place = Place::Key(0, 0);
             self.push(Suggested { likeness, ..Suggested::again(place.replaced(&answer, &name), place, &name) });
         }
+    }
+
+    /// An argument that is looked up by name, with the value that a condition compares it with.
+    pub(super) fn by_argument(&mut self, value: &Value) {
+        let is_plain = matches!(value, Value::Bool(_) | Value::Number(_));
+        let Some(answer) = self.with_call().filter(|_| is_plain && self.goal.wanted) else { return };
+        for name in self.looked_up() {
+            let mut answer = Place::Key(0, 0).replaced(&answer, &name);
+            if let Some(call) = answer.calls.first_mut() {
+                call.arguments.insert(name.as_str(), value.clone());
+            }
+            let words = format!("the argument {name:?} of {value}");
+            self.push(Suggested { likeness: Likeness::Mentioned, ..Suggested::of(answer, words) });
+        }
+    }
+
+    /// The names that a condition looks up in something, which may be the arguments of a call under another name.
+    fn looked_up(&self) -> Vec<String> {
+        let dots = self.condition.match_indices(['.', '[']);
+        dots.filter_map(|(at, _)| key_at(self.condition.get(at..)?)).collect()
     }
 
     /// The answer, if its first call has an argument, or a call of the history.
@@ -76,6 +106,8 @@ mod tests {
 
     #[test]
     fn the_names_that_a_template_looks_up_in_arguments_are_found() {
+        let set = "{% set args = c.arguments %}{{ args.code }}{{ args.get('sql') }}{{ largs.x }}{% set b = c.arguments.n %}{{ b.m }}";
+        assert_eq!(argument_keys(set), ["n", "code", "sql"]);
         let source =
             "{{ c.arguments.code }}{{ c['arguments']['sql'] }}{% for k, v in c.arguments.items() %}{{ arguments }}";
         assert_eq!(argument_keys(source), ["code", "sql"]);

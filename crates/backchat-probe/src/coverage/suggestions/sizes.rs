@@ -41,7 +41,7 @@ impl Made<'_> {
             self.condition.contains("loop.") && !["length", "count"].iter().any(|size| self.condition.contains(size));
         let suggests = sized.into_iter().map(|(_, suggest)| suggest);
         let suggests: Vec<Suggest<Self>> =
-            if is_place { vec![Self::calls_for, Self::rounds] } else { suggests.collect() };
+            if is_place { vec![Self::calls_for, Self::rounds, Self::arguments_for] } else { suggests.collect() };
         for suggest in suggests {
             for (seen, limit) in &numbers {
                 let around = [limit.saturating_add(1), *limit, limit.saturating_sub(1), limit.saturating_add(30)];
@@ -171,8 +171,15 @@ impl Made<'_> {
 
     /// A call with that many arguments, if it has as many as seen.
     fn arguments(&mut self, seen: usize, count: usize) {
+        if self.answer.calls.first().is_some_and(|call| call.arguments.len() == seen) {
+            self.arguments_for(seen, count);
+        }
+    }
+
+    /// A call with that many arguments, if the number seen may be the place of one.
+    fn arguments_for(&mut self, seen: usize, count: usize) {
         let mut answer = self.answer.clone();
-        let Some(call) = answer.calls.first_mut().filter(|call| call.arguments.len() == seen) else { return };
+        let Some(call) = answer.calls.first_mut().filter(|call| call.arguments.len() >= seen) else { return };
         if count > MOST_CALLS {
             return;
         }
@@ -182,6 +189,21 @@ impl Made<'_> {
         call.arguments = known.into_iter().chain(more).take(count).collect();
         let words = if count == 1 { "1 argument".to_owned() } else { format!("{count} arguments") };
         self.part(answer, words);
+    }
+
+    /// Texts of more pieces than a slice keeps, if these are the pieces of one.
+    pub(super) fn pieces(&mut self, pieces: &[Value], limit: usize) {
+        let pieces: Vec<&str> = pieces.iter().filter_map(Value::as_str).collect();
+        let (Some(first), true) = (pieces.first(), limit <= MOST_COUNTED) else { return };
+        for (place, text) in places(self.answer) {
+            let is_of = place.is_free() && pieces.iter().all(|piece| text.contains(piece));
+            let between =
+                pieces.get(1).and_then(|next| text.split_once(first)?.1.split_once(next)).map(|(sign, _)| sign);
+            let signs = between.map_or(vec!["\n", "\n\n", " "], |sign| vec![sign]);
+            for sign in signs.into_iter().filter(|sign| is_of && !sign.is_empty()) {
+                self.text(place, &vec!["word"; limit + 2].join(sign));
+            }
+        }
     }
 
     /// Numbers with many digits in place of an argument.

@@ -103,7 +103,14 @@ impl Made<'_> {
                         Relation::StartsWith => format!("{constant}{text}"),
                         _ => format!("{text}{constant}"),
                     };
-                    made.extend([joined, constant]);
+                    // The operand may be the first or the last line.
+                    let line = left.as_str().unwrap_or_default();
+                    let lines = match relation {
+                        Relation::StartsWith => format!("{text}\n{constant}{line}"),
+                        _ => format!("{line}{constant}\n{text}"),
+                    };
+                    let by_lines = self.condition.contains("line") || self.condition.contains("split");
+                    made.extend([joined, constant].into_iter().chain(by_lines.then_some(lines)));
                 }
             }
             // A method such as `isdigit` or a test such as `upper`, of the text, of its first letters or of what a filter

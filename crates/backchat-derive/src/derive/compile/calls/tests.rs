@@ -135,7 +135,8 @@ fn behind_the_close_of_a_call_another_one_opens_only_inside_the_section() {
 #[test]
 fn the_first_argument_may_be_of_any_type() {
     let mut typed = pairs(["", "", "\n", ""]);
-    let words = Typed { prefix: " (".to_owned(), string: "text".to_owned(), suffix: ") = ".to_owned() };
+    let words =
+        Typed { prefix: " (".to_owned(), string: "text".to_owned(), suffix: ") = ".to_owned(), has_space: false };
     typed.values.typed = Some(words);
     let wire = wire_with(["<f=", "", "</f>", "", ""], named_body(">\n", Arguments::Pairs(Box::new(typed))));
     let text = "<f=get>\na (number) = 1\nb (text) = x\n</f><end>";

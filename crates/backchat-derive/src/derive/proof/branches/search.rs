@@ -21,6 +21,9 @@ const MOST_RENDERS: usize = 56;
 /// How many of them for one goal.
 const MOST_TRIES: usize = 10;
 
+/// How many of them the chat template may refuse for one goal: what it refuses is no branch.
+const MOST_REFUSED: usize = 3;
+
 /// How many of them are mere guesses.
 const MOST_GUESSES: usize = 12;
 
@@ -66,6 +69,8 @@ struct Search<'p, 't> {
     /// How many more conversations may be rendered.
     left: usize,
     reached: Vec<Reached>,
+    /// The conditions for which a conversation was refused.
+    refused: Vec<Range<usize>>,
     histories: Vec<Before>,
     /// The arguments that the chat template looks up by name.
     argument_keys: Vec<String>,
@@ -81,9 +86,9 @@ fn after_rounds(history: &[Message], rounds: usize) -> Vec<Message> {
 
 impl<'p, 't> Search<'p, 't> {
     fn new(proof: &'p Proof<'t>) -> Self {
-        let (coverage, known, reached, histories) = Default::default();
+        let (coverage, known, reached, refused, histories) = Default::default();
         let argument_keys = argument_keys(proof.plain.template().source());
-        Self { proof, coverage, known, left: MOST_RENDERS, reached, histories, argument_keys }
+        Self { proof, coverage, known, left: MOST_RENDERS, reached, refused, histories, argument_keys }
     }
 
     /// Records which branches the proof's own conversations take.
@@ -118,14 +123,17 @@ impl<'p, 't> Search<'p, 't> {
         }
     }
 
-    /// Renders a conversation and records the branches it takes.
-    fn watch(&mut self, known: &Known) {
+    /// Renders a conversation and records the branches it takes. Whether it renders.
+    fn watch(&mut self, known: &Known) -> bool {
         let Proof { plain, offering: offers, .. } = self.proof;
         let tool = known.tool.as_deref();
         let prober = if known.offers_tools || tool.is_some() { offering(offers, tool) } else { plain.clone() };
         let messages = [&known.history[..], &[Message::Assistant(known.answer.clone())]].concat();
-        self.coverage.add(prober.ran(&messages, &known.setting, false).unwrap_or_default(), &known.answer);
+        let ran = prober.ran(&messages, &known.setting, false);
+        let is_rendered = ran.is_some();
+        self.coverage.add(ran.unwrap_or_default(), &known.answer);
         self.known.push(known.clone());
+        is_rendered
     }
 
     fn seek(&mut self) {
@@ -211,7 +219,8 @@ impl<'p, 't> Search<'p, 't> {
             let made = suggestions(&goal, condition, (&base.answer, &base.history), variables);
             let made: Vec<Suggested> = made.into_iter().flat_map(|suggested| self.with_own_keys(suggested)).collect();
             for suggested in made.into_iter().filter(|suggested| suggested.likeness == likeness) {
-                if self.left == enough || self.coverage.has(&goal) {
+                let refused = self.refused.iter().filter(|span| **span == goal.span).count();
+                if self.left == enough || refused == MOST_REFUSED || self.coverage.has(&goal) {
                     break;
                 }
                 let mut setting = base.setting.clone();
@@ -252,7 +261,9 @@ impl<'p, 't> Search<'p, 't> {
 
     /// Whether a conversation has the outcome, which is proved then.
     fn is_reached_by(&mut self, goal: &Goal, suggested: &Suggested, known: Known) -> bool {
-        self.watch(&known);
+        if !self.watch(&known) {
+            self.refused.push(goal.span.clone());
+        }
         let is_reached = self.coverage.has(goal);
         if is_reached {
             self.reached.push(Reached { goal: goal.clone(), suggested: suggested.clone(), known });
