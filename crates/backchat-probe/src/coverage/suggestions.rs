@@ -165,7 +165,6 @@ impl Made<'_> {
             }
             Relation::Equal => {
                 self.by_offer(left, right);
-                self.by_offer(right, left);
                 self.by_role(left, right);
                 self.by_argument(right);
             }
@@ -190,7 +189,13 @@ impl Made<'_> {
 
     /// A tool with this name, which is sought among the names of those on offer or of the calls.
     fn by_offer(&mut self, among: &Value, name: &Value) {
-        let is_called = |name: &String| self.answer.calls.iter().any(|call| call.name == *name);
+        let said = self.history.iter().filter_map(|message| match message {
+            Message::Assistant(answer) => Some(answer),
+            _ => None,
+        });
+        let calls: Vec<&str> =
+            said.chain([self.answer]).flat_map(|answer| &answer.calls).map(|call| call.name.as_str()).collect();
+        let is_called = |name: &String| calls.contains(&name.as_str());
         let says = |word: &str| self.condition.contains(word);
         let known = constants(among);
         // The result of a filter is not known.
@@ -484,6 +489,8 @@ mod tests {
                 "the answer \"Yes, 43 km. loud Yes, 43 km.\"",
             ),
             ("{% if 'python' in m.tool_calls | map(attribute='function.name') %}{% endif %}", "a call of \"python\""),
+            ("{% if c.function.arguments.exact is true %}{% endif %}", "the argument \"exact\" of true"),
+            ("{% if c.function.arguments.floor == 3 %}{% endif %}", "the argument \"floor\" of 3"),
             ("{% if m.content[0] in '0123456789' %}{% endif %}", "the answer \"0es, 43 km.\""),
             ("{% if m.content[-1] in ['?', '!'] %}{% endif %}", "the answer \"Yes, 43 km?\""),
             ("{% if c.function.name | length < 6 %}{% endif %}", "a call of \"look_\""),

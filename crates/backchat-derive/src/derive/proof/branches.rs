@@ -281,6 +281,36 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_behind_conditions_that_refuse_a_conversation_is_found() {
+        let guards: String = (0..8)
+            .map(|at| {
+                format!("{{% if m.content and 'bad{at}' in m.content %}}{{{{ raise_exception('no') }}}}{{% endif %}}")
+            })
+            .collect();
+        let marked =
+            format!("{guards}{{% for c in m.tool_calls or [] %}}{{{{ '<py>' if c.function.name == 'python' }}}}");
+        let (losses, _) = proved(&CHAT.replacen("{% for c in m.tool_calls or [] %}", &marked, 1));
+        assert!(losses.iter().any(|loss| loss.contains("\"python\"")), "{losses:?}");
+    }
+
+    #[test]
+    fn reasoning_is_tried_after_a_system_message_that_a_condition_asks_for() {
+        let close = "{{ '</deep>' if messages[0].role == 'system' else '</weigh>' }}";
+        let (losses, found) = proved(&CHAT.replacen("</weigh>", close, 1));
+        assert!(found > 0);
+        assert!(losses.iter().any(|loss| loss.starts_with("with a system message, the template")), "{losses:?}");
+    }
+
+    #[test]
+    fn a_text_with_more_pieces_than_a_slice_keeps_is_a_named_loss() {
+        for sign in ["\\n", "\\n\\n", " "] {
+            let cut = format!("{{{{ m.content.split('{sign}')[:12] | join('{sign}') if m.content }}}}");
+            let (losses, _) = proved(&CHAT.replacen("{{ m.content }}", &cut, 1));
+            assert!(!losses.is_empty(), "{sign:?}");
+        }
+    }
+
+    #[test]
     fn a_branch_that_several_conditions_decide_is_found() {
         for condition in [
             "m.content.endswith('end.') and m.content.startswith('For')",

@@ -123,17 +123,21 @@ impl<'p, 't> Search<'p, 't> {
         }
     }
 
-    /// Renders a conversation and records the branches it takes. Whether it renders.
-    fn watch(&mut self, known: &Known) -> bool {
+    /// Renders a conversation and records the branches it takes.
+    fn watch(&mut self, known: &Known) {
         let Proof { plain, offering: offers, .. } = self.proof;
         let tool = known.tool.as_deref();
         let prober = if known.offers_tools || tool.is_some() { offering(offers, tool) } else { plain.clone() };
         let messages = [&known.history[..], &[Message::Assistant(known.answer.clone())]].concat();
-        let ran = prober.ran(&messages, &known.setting, false);
-        let is_rendered = ran.is_some();
-        self.coverage.add(ran.unwrap_or_default(), &known.answer);
+        self.coverage.add(prober.ran(&messages, &known.setting, false).unwrap_or_default(), &known.answer);
         self.known.push(known.clone());
-        is_rendered
+    }
+
+    /// Whether the chat template refuses a conversation as it is, without a remedy.
+    fn is_refused(&self, known: &Known) -> bool {
+        let messages = [&known.history[..], &[Message::Assistant(known.answer.clone())]].concat();
+        let prober = &self.proof.plain;
+        prober.render_in(prober.request_shape(), &messages, &known.setting, false).is_none()
     }
 
     fn seek(&mut self) {
@@ -261,10 +265,11 @@ impl<'p, 't> Search<'p, 't> {
 
     /// Whether a conversation has the outcome, which is proved then.
     fn is_reached_by(&mut self, goal: &Goal, suggested: &Suggested, known: Known) -> bool {
-        if !self.watch(&known) {
+        self.watch(&known);
+        let is_reached = self.coverage.has(goal);
+        if !is_reached && self.is_refused(&known) {
             self.refused.push(goal.span.clone());
         }
-        let is_reached = self.coverage.has(goal);
         if is_reached {
             self.reached.push(Reached { goal: goal.clone(), suggested: suggested.clone(), known });
         }
