@@ -322,13 +322,18 @@ fn beginning(mark: &str) -> Option<&str> {
     mark.get(..at).filter(|text| !text.trim().is_empty())
 }
 
-/// The definition of a tool, in OpenAI's form. The first argument is required and the others are not: a template may write
-/// them in different ways.
+/// The definition of a tool, in OpenAI's form. Required are those of its arguments that each of its calls here has: a template
+/// may write them in another way.
 pub(super) fn one_tool(name: &str, description: &str, entries: Vec<(&str, Value)>) -> Value {
-    let required: Vec<&str> = entries.iter().map(|(name, _)| *name).take(1).collect();
+    let is_required = |(_, key): &(&str, &str)| entries.iter().any(|(name, _)| name == key);
+    let required: Vec<&str> =
+        REQUIRED.iter().filter(|required| required.0 == name && is_required(required)).map(|(_, key)| *key).collect();
     let properties: Object = entries.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
     schema::tool(name, description, schema::object(properties, &required))
 }
+
+/// The arguments without which no tool is called, with the names of the tools.
+const REQUIRED: [(&str, &str); 2] = [("run_code", "code"), ("run-sql.v2", "query")];
 
 /// The tools of these conversations: their arguments with types.
 const TOOLS: [(&str, &[(&str, &str)]); 7] = [
