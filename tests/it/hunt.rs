@@ -16,7 +16,7 @@ const CHAT: &str = "\
 
 /// The same, but an answer with three backticks has a mark that no response template here reads.
 fn odd() -> String {
-    CHAT.replace("{{ m.content or '' }}", "{{ m.content or '' }}{{ '(odd)' if (m.content or '').count('`') == 3 }}")
+    CHAT.replace("{{ m.content or '' }}", "{{ m.content or '' }}{{ '(odd)' if (m.content or '').count('`') in [3] }}")
 }
 
 const TEMPLATE: &str = r#"{"defaults": {"role": "assistant"}, "start_anchor": "[assistant]", "fields": {

@@ -2,7 +2,7 @@
 //! brackets, punctuation and separators, but the same ones throughout a sample.
 
 use super::align::{Alignment, Body, Call, Pair};
-use super::layout::{self, Form, Layout, edges, pattern};
+use super::layout::{self, DOUBLE, Form, Layout, edges, pattern};
 use crate::wire::marks::Segmentation;
 use backchat_core::text::{is_word, slice};
 
@@ -92,8 +92,6 @@ const NAME: &str = "[\\w.-]+";
 const IN_SINGLE: &str = "(?:[^'\\\\]|\\\\.)*";
 const IN_DOUBLE: &str = "(?:[^\"\\\\]|\\\\.)*";
 const SINGLE: &str = "'(?:[^'\\\\]|\\\\.)*'";
-/// A text in double quotes, with escapes.
-pub(super) const DOUBLE: &str = "\"(?:[^\"\\\\]|\\\\.)*\"";
 /// A list or an object with any content.
 const NESTED: &str =
     "(?P<deep>[\\[{](?:[^\\[\\]{}'\"]|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?&deep))*[\\]}])";

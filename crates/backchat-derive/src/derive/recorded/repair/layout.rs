@@ -1,10 +1,12 @@
 //! How a sample writes its calls, as patterns: split where calls repeat, or at the edges of marks.
 
 use super::align::{Alignment, Body, Call};
-use super::keywords::DOUBLE;
 use crate::derive::compile::escape;
 use crate::wire::marks::Segmentation;
 use backchat_core::text::{runs, slice};
+
+/// A text in double quotes, with escapes.
+pub(super) const DOUBLE: &str = "\"(?:[^\"\\\\]|\\\\.)*\"";
 
 /// One way to write calls.
 #[derive(Clone, Debug, PartialEq)]
