@@ -195,6 +195,17 @@ impl<'s> Survey<'s> {
                     left = right;
                 }
             }
+            ExprKind::Filter(Some(of), name, arguments) if name == "select" => {
+                let [Some(test), Some(item)] =
+                    [0, 1].map(|at| arguments.get(at).map(|argument| &argument.value().kind))
+                else {
+                    return expression.children(&mut |child| self.expression(child));
+                };
+                let is_equal = matches!(test, ExprKind::Literal(Literal::Str(test)) if ["equalto", "eq", "=="].contains(&test.as_str()));
+                if let (true, ExprKind::Literal(item), Some(path)) = (is_equal, item, self.path(of)) {
+                    self.note_at(format!("{path}[]"), constant(item));
+                }
+            }
             ExprKind::Test(subject, name, arguments) => match (name.as_str(), arguments.first()) {
                 ("true", None) => self.note(subject, json::Value::Bool(true)),
                 ("false", None) => self.note(subject, json::Value::Bool(false)),
@@ -334,7 +345,7 @@ fn path(expression: &Expr<'_>) -> Option<String> {
         },
         ExprKind::Filter(Some(of), name, _) => match name.as_str() {
             "lower" | "upper" | "trim" | "string" | "default" | "d" | "replace" => path(of),
-            "list" | "selectattr" | "rejectattr" => path(of),
+            "list" | "join" | "selectattr" | "rejectattr" => path(of),
             "first" | "last" => Some(format!("{}[]", path(of)?)),
             _ => None,
         },
@@ -404,6 +415,8 @@ mod tests {
             ),
             ("{% for name, e in {'a': 1, 'b': 2}.items() if name == look %}{% endfor %}", r#"{"look": ["a", "b"]}"#),
             ("{% if look.startswith('py') %}{% endif %}", r#"{"look": ["py"]}"#),
+            ("{{ looks | select('equalto', 'wide') | list }}", r#"{"looks[]": ["wide"]}"#),
+            ("{% if 'wide' in looks | join(' ') %}{% endif %}", r#"{"looks[]": ["wide"]}"#),
             ("{% if look is mapping %}{% endif %}", r#"{"look": [{}]}"#),
             ("{% set look = look | default({'wide': 1}) %}{% if look.wide == 3 %}{% endif %}", r#"{"look.wide": [3]}"#),
             ("{% set e = look[0] %}{% if e == 3 %}{% endif %}", r#"{"e": [3]}"#),

@@ -140,6 +140,10 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     }
     let label = content_label(wire);
     match &wire.calls {
+        // JSON contains no line break.
+        _ if reasoning.is_json && close.is_empty() && reasoning.close.contains('\n') => {
+            Delimiter::Pattern("\\s*\\n\\s*".to_owned()).write(&mut field, "close");
+        }
         // JSON may contain the text that follows it, but not after a quote without a backslash.
         _ if reasoning.is_json && !wire.is_distinct(close) => {
             let close = format!("(?<=[^\\\\]\"|\\\\\\\\\")\\s*{}", spaced(close));
@@ -204,9 +208,12 @@ fn joined(field: &mut Object, join: Option<&str>, (open, close): (&str, &str)) {
 
 /// A stop as a pattern that matches only at the end of the text, and at the start of a line if renders have it there.
 fn at_end(wire: &WireFormat, stop: &str) -> String {
-    let begins_line = wire.end.trim_end().strip_suffix(stop).is_some_and(|before| before.ends_with('\n'));
     // The close of a call may have consumed the line break.
-    format!("\\s*{}{}\\s*\\Z", if begins_line { "(?<=\\n)" } else { "" }, escape(stop))
+    format!("\\s*{}{}\\s*\\Z", if begins_line(wire, stop) { "(?<=\\n)" } else { "" }, escape(stop))
+}
+
+fn begins_line(wire: &WireFormat, stop: &str) -> bool {
+    wire.end.trim_end().strip_suffix(stop).is_some_and(|before| before.ends_with('\n'))
 }
 
 /// Texts that prose may contain, so that they close content only where the turn ends or a call begins: its own close, and
@@ -270,14 +277,20 @@ fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
             add(&reasoning.close);
         }
     }
-    wire.stops.iter().for_each(|stop| add(stop));
+    wire.stops.iter().filter(|stop| !is_remark(wire, stop)).for_each(|stop| add(stop));
     closes
+}
+
+/// Whether a stop is a word in brackets on a line of its own, such as `(end)`, which prose may contain elsewhere.
+fn is_remark(wire: &WireFormat, stop: &str) -> bool {
+    let word = stop.strip_prefix(['(', '[', '{']).and_then(|rest| rest.strip_suffix([')', ']', '}']));
+    begins_line(wire, stop) && word.is_some_and(|word| word.chars().all(|c| c.is_lowercase() || c == ' '))
 }
 
 /// Patterns that close content only where the turn ends or a call begins: for stops that prose may contain, such as a
 /// line of equal signs, and for footers.
 fn last_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
-    let stops = wire.stops.iter().filter(|stop| !wire.is_distinct(stop));
+    let stops = wire.stops.iter().filter(|stop| !wire.is_distinct(stop) || is_remark(wire, stop));
     let mut last: Vec<String> = stops.map(|stop| at_end(wire, stop)).collect();
     for footer in footers(wire) {
         let stops = wire.stops.iter().map(|stop| format!("{}\\s*", escape(stop)));
@@ -347,7 +360,7 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
 mod tests {
     use super::*;
     use crate::derive::by_hand::{draft, object_body, prompt, read, reasoning, said_calls, value, wire, wire_with};
-    use crate::wire::structure::Content;
+    use crate::wire::structure::{Content, Reasoning};
     use backchat_probe::probe::steady::WORD;
 
     fn fields(wire: &WireFormat) -> Value {
@@ -416,6 +429,32 @@ mod tests {
         // Reasoning may contain a stop that looks like a closing tag.
         let tagged = WireFormat { stops: vec!["</s>".to_owned()], ..thinking };
         assert_eq!(fields(&tagged).get("thinking").unwrap().get("close"), Some(&"</think>".into()));
+    }
+
+    #[test]
+    fn a_word_in_brackets_on_its_own_line_stops_only_there() {
+        for (stop, end, in_prose) in [
+            ("(end)", "\n(end)\n", true),
+            ("[end]", "\n[end]", true),
+            ("[END]", "\n[END]", false),
+            ("(end)", "(end)", false),
+        ] {
+            let wire = WireFormat { stops: vec![stop.to_owned()], end: end.to_owned(), ..wire() };
+            let said = format!("It is the {stop} of it.");
+            let message = read(&draft(&wire), &format!("{said}{end}"));
+            assert_eq!(message.get("content") == Some(&said.as_str().into()), in_prose, "{stop} {message:?}");
+            let message = read(&draft(&wire), &format!("Yes.{end}"));
+            assert_eq!(message.get("content"), Some(&"Yes.".into()), "{stop}");
+        }
+    }
+
+    #[test]
+    fn reasoning_in_json_ends_with_its_line() {
+        let thought = Reasoning { is_json: true, ..reasoning("think:", "\n") };
+        let message =
+            read(&draft(&WireFormat { reasoning: Some(thought), ..wire() }), "think: \"So:\\nHm.\"\nYes.<end>");
+        assert_eq!(message.get("thinking"), Some(&"So:\nHm.".into()));
+        assert_eq!(message.get("content"), Some(&"Yes.".into()));
     }
 
     #[test]
