@@ -112,10 +112,17 @@ fn anchor(wire: &WireFormat, prompt: &Prompt) -> String {
     }
 }
 
+/// The opening of reasoning without the label that begins the turn, which content leaves out, if a mark follows it.
+fn without_label<'w>(wire: &WireFormat, open: &'w str) -> &'w str {
+    let mut rests = wire.content.labels.iter().filter_map(|label| open.strip_prefix(label.trim()));
+    let rest = rests.next().map(str::trim_start).filter(|rest| wire.is_distinct(rest));
+    rest.unwrap_or(open)
+}
+
 fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let reasoning = wire.reasoning.as_ref()?;
     let mut field = Object::new();
-    let open = reasoning.open.trim();
+    let open = without_label(wire, reasoning.open.trim());
     let close = reasoning.close.trim();
     if open.is_empty() {
         // Without an opening, there is reasoning if the closing mark occurs at all.
@@ -446,6 +453,17 @@ mod tests {
             let message = read(&draft(&wire), &format!("Yes.{end}"));
             assert_eq!(message.get("content"), Some(&"Yes.".into()), "{stop}");
         }
+    }
+
+    #[test]
+    fn reasoning_opens_behind_a_label_that_content_leaves_out() {
+        let content = Content { labels: vec!["final|>\n".to_owned()], ..Content::default() };
+        let thought = reasoning("final|>\n<think>", "</think>");
+        let labeled = draft(&WireFormat { content, reasoning: Some(thought), ..wire() });
+        let message = read(&labeled, " final|>\n<think>Hm.</think>Yes.<end>");
+        assert_eq!(message.get("thinking"), Some(&"Hm.".into()));
+        assert_eq!(message.get("content"), Some(&"Yes.".into()));
+        assert_eq!(read(&labeled, " final|>\nYes.<end>").get("content"), Some(&"Yes.".into()));
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Made<'_> {
         }
     }
 
-    /// Texts that have a literal of the condition that many times, and numbers.
+    /// Texts that have a literal of the condition that many times.
     fn counted_exactly(&mut self, count: usize) {
         for (place, text) in places(self.answer) {
             if !self.may_be_about(place) || !place.is_free() || count == 0 || count > MOST_COUNTED {
