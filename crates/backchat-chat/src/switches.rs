@@ -4,7 +4,7 @@ use super::ChatTemplate;
 use backchat_core::json::{Object, Value};
 
 /// Variables that are not switches: data, and how far to render.
-const GIVEN: [&str; 6] =
+pub(crate) const GIVEN: [&str; 6] =
     ["messages", "tools", "add_generation_prompt", "continue_final_message", "documents", "functions"];
 
 /// A text that a template is not likely to compare a variable with.

@@ -9,6 +9,7 @@ use crate::builtins::functions::FUNCTIONS;
 use crate::jinja::syntax::tree::{
     BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target,
 };
+use crate::switches::GIVEN;
 use backchat_core::text::slice;
 use backchat_core::{json, push_new};
 
@@ -34,9 +35,6 @@ pub(crate) struct Survey<'s> {
     /// `x[]`.
     constants: HashMap<String, Vec<json::Value>>,
 }
-
-/// Variables that are no settings but what a conversation has.
-const GIVEN: &[&str] = &["messages", "tools", "documents"];
 
 /// Names that Jinja2 itself binds.
 const SPECIAL: &[&str] = &["loop", "caller", "self", "super", "varargs", "kwargs"];

@@ -51,7 +51,7 @@ impl Suggested {
     }
 
     /// A known answer after other messages.
-    pub fn after(answer: Answer, history: Vec<Message>, words: &str) -> Self {
+    fn after(answer: Answer, history: Vec<Message>, words: &str) -> Self {
         Self { history: Some(history), likeness: Likeness::Earlier, ..Self::of(answer, words.to_owned()) }
     }
 
@@ -131,6 +131,20 @@ impl Made<'_> {
         self.push(Suggested { tool, ..Suggested::again(answer, place, text) });
     }
 
+    /// The answer, and those of the history.
+    fn answers(&self) -> impl Iterator<Item = &Answer> {
+        let earlier = self.history.iter().filter_map(|message| match message {
+            Message::Assistant(answer) => Some(answer),
+            _ => None,
+        });
+        std::iter::once(self.answer).chain(earlier)
+    }
+
+    /// Whether the condition reads a number from a text.
+    fn reads_number(&self) -> bool {
+        ["int", "float"].iter().any(|kind| self.condition.contains(kind))
+    }
+
     /// Where a value of a condition comes from in the answer.
     fn sources(&self, value: &Value) -> Vec<(Place, String)> {
         let Some(value) = value.as_str() else { return Vec::new() };
@@ -158,8 +172,7 @@ impl Made<'_> {
         match relation {
             Relation::Equal if !self.goal.wanted => {
                 self.others(left);
-                let is_number = ["int", "float"].iter().any(|kind| self.condition.contains(kind));
-                if is_number && matches!(left, Value::Number(_)) {
+                if self.reads_number() && matches!(left, Value::Number(_)) {
                     self.text(Place::Content, "12");
                 }
             }
@@ -189,12 +202,7 @@ impl Made<'_> {
 
     /// A tool with this name, which is sought among the names of those on offer or of the calls.
     fn by_offer(&mut self, among: &Value, name: &Value) {
-        let said = self.history.iter().filter_map(|message| match message {
-            Message::Assistant(answer) => Some(answer),
-            _ => None,
-        });
-        let calls: Vec<&str> =
-            said.chain([self.answer]).flat_map(|answer| &answer.calls).map(|call| call.name.as_str()).collect();
+        let calls: Vec<&str> = self.answers().flat_map(|answer| &answer.calls).map(|call| call.name.as_str()).collect();
         let is_called = |name: &String| calls.contains(&name.as_str());
         let says = |word: &str| self.condition.contains(word);
         let known = constants(among);

@@ -197,8 +197,8 @@ impl Plan<'_> {
         // A string may hold what is written between the arguments and the name.
         let is_object = body.arguments == Arguments::Json && left_out.is_none();
         let skipped = match body.arguments {
-            Arguments::Json => r#"(?:[^"]|"(?:[^"\\]|\\.)*")*?\}"#,
-            _ => ".*?",
+            Arguments::Json => format!("(?:[^\"]|{})*?\\}}", pairs::JSON_STRING),
+            _ => ".*?".to_owned(),
         };
         let late = match is_late {
             false => String::new(),

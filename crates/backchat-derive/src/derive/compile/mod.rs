@@ -16,8 +16,8 @@ pub(super) use calls::are_python_list;
 pub(super) use choices::{CallRegion, Choices, ThoughtEnd, Topic};
 #[cfg(test)]
 pub(super) use choices::{Guard, Quotes};
-pub(super) use pairs::MEMBER;
 pub use pairs::value_end;
+pub(super) use pairs::{JSON_STRING, MEMBER};
 pub(super) use pattern::{any_of, escape, one_or_many, without_doubled_space, written};
 
 use super::needed::holds_probe;

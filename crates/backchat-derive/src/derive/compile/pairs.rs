@@ -14,7 +14,8 @@ pub(in crate::derive) const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<
 /// Alternatives for the JSON values that are neither strings nor containers.
 const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|";
 
-const JSON_STRING: &str = r#""(?:[^"\\]|\\.)*""#;
+/// A string of JSON.
+pub(in crate::derive) const JSON_STRING: &str = r#""(?:[^"\\]|\\.)*""#;
 
 /// A list or an object, up to a closing bracket outside of its strings. What must follow a value decides which one.
 const JSON_CONTAINER: &str = r#"[\[{](?:[^"]|"(?:[^"\\]|\\.)*")*?[\]}]"#;

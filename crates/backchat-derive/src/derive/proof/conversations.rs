@@ -325,10 +325,9 @@ fn beginning(mark: &str) -> Option<&str> {
 /// The definition of a tool, in OpenAI's form. Required are those of its arguments that each of its calls here has: a template
 /// may write them in another way.
 pub(super) fn one_tool(name: &str, description: &str, entries: Vec<(&str, Value)>) -> Value {
-    let is_required = |(_, key): &(&str, &str)| entries.iter().any(|(name, _)| name == key);
-    let required: Vec<&str> =
-        REQUIRED.iter().filter(|required| required.0 == name && is_required(required)).map(|(_, key)| *key).collect();
-    let properties: Object = entries.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
+    let keys = entries.iter().map(|(key, _)| *key);
+    let required: Vec<&str> = keys.filter(|key| REQUIRED.contains(&(name, key))).collect();
+    let properties: Object = entries.iter().map(|(key, kind)| ((*key).to_owned(), kind.clone())).collect();
     schema::tool(name, description, schema::object(properties, &required))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Likeness, Made, Suggested, constants};
 use crate::coverage::places::{Place, places};
-use crate::probe::{Answer, Message};
+use crate::probe::Answer;
 use backchat_core::json::Value;
 use backchat_core::{distinct, push_new};
 
@@ -90,12 +90,8 @@ impl Made<'_> {
 
     /// The answer, if its first call has an argument, or a call of the history.
     fn with_call(&self) -> Option<Answer> {
-        let said = self.history.iter().filter_map(|message| match message {
-            Message::Assistant(answer) => Some(answer),
-            _ => None,
-        });
         let has_argument = |answer: &&Answer| answer.calls.first().is_some_and(|call| !call.arguments.is_empty());
-        let found = std::iter::once(self.answer).chain(said).find(has_argument)?;
+        let found = self.answers().find(has_argument)?;
         Some(Answer::calls(found.calls.clone()))
     }
 }

@@ -87,7 +87,7 @@ impl Made<'_> {
             for literal in literals(self.condition) {
                 self.text(place, &vec![text; limit + 2].join(&literal));
             }
-            if ["int", "float"].iter().any(|kind| self.condition.contains(kind)) {
+            if self.reads_number() {
                 self.text(place, &(limit + 1).to_string());
             }
             // The number may be of the letters of one word.

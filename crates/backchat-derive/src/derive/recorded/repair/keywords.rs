@@ -2,7 +2,8 @@
 //! brackets, punctuation and separators, but the same ones throughout a sample.
 
 use super::align::{Alignment, Body, Call, Pair};
-use super::layout::{self, DOUBLE, Form, Layout, edges, pattern};
+use super::layout::{self, Form, Layout, edges, pattern};
+use crate::derive::compile::JSON_STRING;
 use crate::wire::marks::Segmentation;
 use backchat_core::text::{is_word, slice};
 
@@ -73,8 +74,8 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
     let form = Form::Keywords {
         bracket: signs.opening(),
         sign: pattern(signs.sign),
-        json: signs.tag(&format!("(?P<value>{DOUBLE}|{NESTED}|.*?)")),
-        quoted: signs.tag(&format!("(?P<value>{SINGLE}|{DOUBLE}|{NESTED}|.*?)")),
+        json: signs.tag(&format!("(?P<value>{JSON_STRING}|{NESTED}|.*?)")),
+        quoted: signs.tag(&format!("(?P<value>{SINGLE}|{JSON_STRING}|{NESTED}|.*?)")),
         bare: signs.tag(&format!("(?:'(?P<value>{IN_SINGLE})'|\"(?P<value>{IN_DOUBLE})\"|(?P<value>{NESTED}|.*?))")),
     };
     Some(Layout::new(open, close, form, before, after))

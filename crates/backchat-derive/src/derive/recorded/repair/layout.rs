@@ -1,12 +1,9 @@
 //! How a sample writes its calls, as patterns: split where calls repeat, or at the edges of marks.
 
 use super::align::{Alignment, Body, Call};
-use crate::derive::compile::escape;
+use crate::derive::compile::{JSON_STRING, escape};
 use crate::wire::marks::Segmentation;
 use backchat_core::text::{runs, slice};
-
-/// A text in double quotes, with escapes.
-pub(super) const DOUBLE: &str = "\"(?:[^\"\\\\]|\\\\.)*\"";
 
 /// One way to write calls.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,7 +161,7 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>,
             // Quotes around a text are not part of it; other values never have any.
             let unquoted = if is_quoted { format!("{key}\"(?P<value>[^\"]*)\"{value_end}|") } else { String::new() };
             let tag = format!("{unquoted}{key}(?P<value>.*?){value_end}");
-            let quoted = is_quoted.then(|| format!("{key}(?P<value>{DOUBLE}|.*?){value_end}"));
+            let quoted = is_quoted.then(|| format!("{key}(?P<value>{JSON_STRING}|.*?){value_end}"));
             let between = pattern(without_end(before_key, key_open));
             Form::Pairs { between, tag, quoted, first: pattern(key_open) }
         }

@@ -408,21 +408,24 @@ mod tests {
 
     const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
 
-    fn layout_of(text: &str) -> Layout {
-        let called =
-            if text.contains(">1<") { CALLED.replace("\"x\"}", "\"x\", \"b\": 1}") } else { CALLED.to_owned() };
-        let said = read_message(&object(&called), None);
+    fn layout_of(text: &str, message: &str) -> Layout {
+        let said = read_message(&object(message), None);
         layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
     }
 
     /// Templates with each field that reads the calls of the sample in addition to those of the known field.
     fn made(field: &str, sample: &str) -> Vec<Value> {
+        made_from(field, sample, CALLED)
+    }
+
+    /// The same for a sample with another message.
+    fn made_from(field: &str, sample: &str, message: &str) -> Vec<Value> {
         let known = object(field);
         let template = |field: Object| {
             let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
             Value::from([("start_anchor", "<b>".into()), ("fields", fields)])
         };
-        combined(&known, &layout_of(sample)).into_iter().map(template).collect()
+        combined(&known, &layout_of(sample, message)).into_iter().map(template).collect()
     }
 
     const WHOLE: &str = r#"{"open": "<call>", "close": "</call>", "repeats": true, "content": "json",
@@ -439,7 +442,8 @@ mod tests {
         let parser = r#"(?P<value>.*?)</>", "value_parser": {"name": "json", "args": {"allow_non_json": true}}}"#;
         let typed = TAGGED.replace(r#"(?P<value>.*?)</>"}"#, parser);
         let calls = [r#"<f=f><k a>"42"</k></f>"#, "<f=f><k a>42</k></f>"];
-        let fields = made(&typed, r#"<f=f><k a>"x"</k><k b>1</k></f>"#);
+        let message = CALLED.replace(r#""x"}"#, r#""x", "b": 1}"#);
+        let fields = made_from(&typed, r#"<f=f><k a>"x"</k><k b>1</k></f>"#, &message);
         let reads = |template: &Value| calls.map(|call| said_calls(&read(template, call)).concat());
         let wanted = [r#"f{"a": "42"}"#, r#"f{"a": 42}"#];
         assert!(fields.iter().any(|template| reads(template) == wanted), "{fields:?}");
@@ -520,7 +524,7 @@ mod tests {
             "<tool=f><arg=a>x</arg></tool>",
             "[f(a='x')]",
         ] {
-            let fields = alone(&layout_of(text), Some("<end>")).into_iter().map(|field| {
+            let fields = alone(&layout_of(text, CALLED), Some("<end>")).into_iter().map(|field| {
                 let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
                 Value::from([("start_anchor", "<b>".into()), ("fields", fields)])
             });
