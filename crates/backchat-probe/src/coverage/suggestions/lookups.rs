@@ -1,6 +1,6 @@
 //! Conversations whose calls have the arguments that a chat template looks up by name.
 
-use super::{Likeness, Made, Suggested, constants};
+use super::{Likeness, Made, Suggested, constants, quoted};
 use crate::coverage::places::{Place, places};
 use crate::probe::Answer;
 use backchat_core::json::Value;
@@ -77,7 +77,7 @@ impl Made<'_> {
             if let Some(call) = answer.calls.first_mut() {
                 call.arguments.insert(name.as_str(), value.clone());
             }
-            let words = format!("the argument {name:?} of {value}");
+            let words = format!("the argument {} set to {value}", quoted(&name));
             self.push(Suggested { likeness: Likeness::Mentioned, ..Suggested::of(answer, words) });
         }
     }
