@@ -328,6 +328,16 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_and_the_number_of_turns_decide_together() {
+        let count = "{% set n = messages | selectattr('role', 'equalto', 'user') | list | length %}";
+        for condition in ["brief and n > 1", "n == 2 and brief"] {
+            let marked = format!("{{{{ '<late>' if {condition} }}}}{{{{ m.content }}}}");
+            let (losses, _) = proved(&format!("{count}{}", CHAT.replacen("{{ m.content }}", &marked, 1)));
+            assert!(losses.iter().any(|loss| loss.contains("`brief` set to true")), "{condition}: {losses:?}");
+        }
+    }
+
+    #[test]
     fn a_message_before_decides_about_the_turn_and_not_only_about_an_earlier_one() {
         let each = "{% for c in m.tool_calls or [] %}";
         let condition = "loop.index0 > 0 and 'miles' in messages[loop.index0 - 1].content";

@@ -6,13 +6,13 @@ use super::super::case::{Case, Cutter, TurnStarts, offering};
 use super::super::conversations::{self, History, Reach, TestAnswer};
 use super::super::turn_start::Cut;
 use super::super::verdict::Branching;
-use super::{Branch, Branches};
-use backchat_chat::{Relation, ended};
+use super::{Branch, Branches, setting_words};
+use backchat_chat::{Ran, Relation, ended};
 use backchat_core::diagnostic::line_column;
 use backchat_core::push_new;
 use backchat_probe::coverage::{Coverage, Goal, Likeness, Place, Sought, Suggested, argument_keys, suggestions};
 use backchat_probe::probe::{Answer, Message, Setting};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 
 /// How many conversations are rendered at most to find those that take a branch.
@@ -45,6 +45,17 @@ struct Known {
     offers_tools: bool,
     /// A tool that no known conversation offers.
     tool: Option<String>,
+}
+
+impl Known {
+    /// What runs when the answer follows a history.
+    fn ran_after(&self, history: &[Message], proof: &Proof<'_>) -> Ran {
+        let Proof { plain, offering: offers, .. } = proof;
+        let tool = self.tool.as_deref();
+        let prober = if self.offers_tools || tool.is_some() { offering(offers, tool) } else { plain.clone() };
+        let messages = [history, &[Message::Assistant(self.answer.clone())]].concat();
+        prober.ran(&messages, &self.setting, false).unwrap_or_default()
+    }
 }
 
 /// A history of the proof's own conversations.
@@ -125,11 +136,7 @@ impl<'p, 't> Search<'p, 't> {
 
     /// Renders a conversation and records the branches it takes.
     fn watch(&mut self, known: &Known) {
-        let Proof { plain, offering: offers, .. } = self.proof;
-        let tool = known.tool.as_deref();
-        let prober = if known.offers_tools || tool.is_some() { offering(offers, tool) } else { plain.clone() };
-        let messages = [&known.history[..], &[Message::Assistant(known.answer.clone())]].concat();
-        self.coverage.add(prober.ran(&messages, &known.setting, false).unwrap_or_default(), &known.answer);
+        self.coverage.add(known.ran_after(&known.history, self.proof), &known.answer);
         self.known.push(known.clone());
     }
 
@@ -144,6 +151,7 @@ impl<'p, 't> Search<'p, 't> {
         let source = self.proof.plain.template().source();
         let variables = self.proof.plain.switches();
         let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
+        let mut asked: Vec<Range<usize>> = Vec::new();
         for likeness in [Likeness::Part, Likeness::Mentioned, Likeness::Earlier, Likeness::Guess] {
             // What is only guessed must not use up the renders.
             self.left = if likeness == Likeness::Guess { self.left.min(MOST_GUESSES) } else { self.left };
@@ -155,12 +163,15 @@ impl<'p, 't> Search<'p, 't> {
                         return;
                     }
                     let condition = source.get(goal.span.clone()).unwrap_or("");
-                    self.reach(goal, condition, &variables, likeness);
+                    // A condition that ran only now is first asked what likelier reasons suggest.
+                    let least = if asked.contains(&goal.span) { likeness } else { Likeness::Part };
+                    self.reach(goal, condition, &variables, least..=likeness);
                 }
                 if self.reached.len() == before {
                     break;
                 }
             }
+            asked = self.coverage.goals().into_iter().map(|goal| goal.span).collect();
         }
     }
 
@@ -203,7 +214,7 @@ impl<'p, 't> Search<'p, 't> {
         vec![suggested, own]
     }
 
-    fn reach(&mut self, goal: Goal, condition: &str, variables: &[&str], likeness: Likeness) {
+    fn reach(&mut self, goal: Goal, condition: &str, variables: &[&str], likeness: RangeInclusive<Likeness>) {
         let parts = |known: &&Known| {
             let Answer { content, reasoning, calls } = &known.answer;
             calls.len() + usize::from(content.is_some()) + usize::from(reasoning.is_some())
@@ -222,7 +233,7 @@ impl<'p, 't> Search<'p, 't> {
         for base in bases {
             let made = suggestions(&goal, condition, (&base.answer, &base.history), variables);
             let made: Vec<Suggested> = made.into_iter().flat_map(|suggested| self.with_own_keys(suggested)).collect();
-            for suggested in made.into_iter().filter(|suggested| suggested.likeness == likeness) {
+            for suggested in made.into_iter().filter(|suggested| likeness.contains(&suggested.likeness)) {
                 let refused = self.refused.iter().filter(|span| **span == goal.span).count();
                 if self.left == enough || refused == MOST_REFUSED || self.coverage.has(&goal) {
                     break;
@@ -383,6 +394,13 @@ impl Reached {
         }
     }
 
+    /// Whether the answer has the outcome after another history as well.
+    fn is_reached_after(&self, history: &[Message], proof: &Proof<'_>) -> bool {
+        let mut coverage = Coverage::default();
+        coverage.add(self.known.ran_after(history, proof), &self.known.answer);
+        coverage.has(&self.goal)
+    }
+
     fn branches(&self, proof: &Proof<'_>, all: &[Reached]) -> Vec<Branch> {
         let Proof { plain, request, tokens, .. } = proof;
         let said = self.said(proof, all);
@@ -394,11 +412,18 @@ impl Reached {
         let calls = request.calls;
         let histories = match history {
             Some(history) => vec![History::main(format!("after {}", self.suggested.words), history.clone())],
-            None => conversations::histories(calls.named_ids, calls.several)
-                .into_iter()
-                .filter(|history| history.is_main)
-                .map(|history| History { messages: after_rounds(&history.messages, *rounds), ..history })
-                .collect(),
+            None => {
+                let usual = conversations::histories(calls.named_ids, calls.several).into_iter();
+                let usual = usual.filter(|history| history.is_main);
+                let usual =
+                    usual.map(|history| History { messages: after_rounds(&history.messages, *rounds), ..history });
+                let mut histories: Vec<History> = usual.collect();
+                // A setting may decide only about turns after another history.
+                if !histories.iter().any(|history| self.is_reached_after(&history.messages, proof)) {
+                    histories.push(History::main("there".to_owned(), self.known.history.to_vec()));
+                }
+                histories
+            }
         };
         let offers = offering(&proof.offering, tool.as_deref());
         let mut request = request.clone();
@@ -411,8 +436,13 @@ impl Reached {
     fn listed(&self, proof: &Proof<'_>, cases: Vec<Case>) -> Vec<Branch> {
         let plain = &proof.plain;
         let line = line_column(plain.template().source(), self.goal.span.start).0;
-        let words = &self.suggested.words;
-        let tool = &self.suggested.tool;
+        let Suggested { words, setting, tool, .. } = &self.suggested;
+        let earlier = self.known.setting.iter().filter(|(name, _)| !setting.contains_key(name));
+        let earlier: Setting = earlier.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let words = match earlier.is_empty() {
+            true => words.clone(),
+            false => format!("{words} and {}", setting_words(&earlier)),
+        };
         let is_exact = !self.is_change();
         let branch = |case: Case| Branch {
             case: Case { tool: tool.clone(), ..case },
