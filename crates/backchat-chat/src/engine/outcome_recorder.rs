@@ -238,6 +238,11 @@ mod tests {
             ("{% if level is defined %}{% endif %}", &["level is defined | Test | null null | true"]),
             ("{% if m.text is string %}{% endif %}", &["m.text is string | Test | \"Hi?\" null | true"]),
             ("{% if false %}{% if m.text %}{% endif %}{% endif %}", &[]),
+            // Every operand decides but the one that is the value.
+            (
+                "{% set c = (m.note or m.text) and m.calls %}",
+                &["m.note | Truth | null null | false", "m.text | Truth | \"Hi?\" null | true"],
+            ),
             (
                 "{% for c in m.calls if c > 2 %}{% endfor %}",
                 &[

@@ -124,22 +124,8 @@ impl<'r> Evaluator<'r> {
             ExpressionKind::Not(_) | ExpressionKind::Compare(..) | ExpressionKind::Defined(..) => {
                 self.truth(expression).map(Value::from)
             }
-            ExpressionKind::And(parts) | ExpressionKind::Or(parts) => {
-                let stops_at = matches!(expression.kind, ExpressionKind::Or(_));
-                let mut value = Value::UNDEFINED;
-                let last = parts.len().saturating_sub(1);
-                for (at, part) in parts.iter().enumerate() {
-                    self.step()?;
-                    value = self.evaluate(part)?;
-                    if at < last {
-                        self.note_truth(part, &value);
-                    }
-                    if value.is_true() == stops_at {
-                        break;
-                    }
-                }
-                Ok(value)
-            }
+            ExpressionKind::And(parts) => self.connected(parts, false, false),
+            ExpressionKind::Or(parts) => self.connected(parts, true, false),
             ExpressionKind::Concat(parts) => {
                 let parts = self.values(parts)?;
                 limits::charged(operators::concat(&parts, self.run.escapes.get()))
@@ -154,6 +140,32 @@ impl<'r> Evaluator<'r> {
             ExpressionKind::Captured => Ok(self.captured.take().unwrap_or_default()),
             ExpressionKind::Chain(first, links) => self.chain(first, links),
         }
+    }
+
+    /// The value of operands of `and` or `or`, which stops at the first one with this truth. `decides` if something asks for
+    /// the truth of the result, as of every operand but the last.
+    fn connected(&mut self, parts: &'r [Expression], stops_at: bool, decides: bool) -> Result<Value> {
+        let mut value = Value::UNDEFINED;
+        let last = parts.len().saturating_sub(1);
+        for (at, part) in parts.iter().enumerate() {
+            self.step()?;
+            let decides = decides || at < last;
+            let found = match &part.kind {
+                ExpressionKind::And(parts) if decides => {
+                    self.nested(|evaluator| evaluator.connected(parts, false, true))
+                }
+                ExpressionKind::Or(parts) if decides => self.nested(|evaluator| evaluator.connected(parts, true, true)),
+                _ => self.evaluate(part),
+            };
+            value = self.at_span(&part.span, found)?;
+            if decides {
+                self.note_truth(part, &value);
+            }
+            if value.is_true() == stops_at {
+                break;
+            }
+        }
+        Ok(value)
     }
 
     fn values(&mut self, expressions: &'r [Expression]) -> Result<Vec<Value>> {
