@@ -24,6 +24,8 @@ pub struct Call {
     pub name: Range<usize>,
     /// How much of the text before and after the name belongs to the id of the call.
     pub around: Option<(usize, usize)>,
+    /// The id before the arguments, if it does not contain the name.
+    pub id: Option<Range<usize>>,
     pub body: Body,
     /// From the first of its parts to the end of the last.
     pub span: Range<usize>,
@@ -46,7 +48,31 @@ pub(super) struct Pair {
     pub is_quoted: bool,
 }
 
+impl Call {
+    /// Where its arguments begin, or the object that they are in.
+    fn arguments_start(&self) -> usize {
+        match &self.body {
+            Body::Object { .. } => self.span.start,
+            Body::Json(arguments) => arguments.start,
+            Body::Pairs(pairs) => pairs.first().map_or(self.span.start, |pair| pair.key.start),
+        }
+    }
+}
+
+/// Stands for each byte of an id, so that calls with other ids are written alike.
+pub(super) const OF_ID: char = '\u{1}';
+
 impl Alignment {
+    /// The text with this character in the place of the ids of calls.
+    pub fn with_any_ids(&self, text: &str) -> String {
+        let mut made = text.to_owned();
+        for id in self.calls.iter().filter_map(|call| call.id.clone()) {
+            let any = OF_ID.to_string().repeat(id.len());
+            made.replace_range(id, &any);
+        }
+        made
+    }
+
     /// Whether the message has calls, wherever they are.
     pub fn has_calls(&self) -> bool {
         !self.calls.is_empty() || self.missing.is_some()
@@ -106,6 +132,10 @@ pub(super) fn align(text: &str, said: &Answer) -> Result<Alignment, String> {
                 text.get(..call.name.start)?.ends_with(before) && text.get(call.name.end..)?.starts_with(after);
             is_there.then_some((before.len(), after.len()))
         });
+        if call.around.is_none() && !id.is_empty() {
+            let before = text.get(from..call.arguments_start()).and_then(|before| before.rfind(id.as_str()));
+            call.id = before.map(|at| from + at..from + at + id.len());
+        }
         from = call.span.end;
         alignment.calls.push(call);
     }
@@ -119,7 +149,7 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
         let Some((value, end)) = json::value_at(text, at) else { continue };
         if same(&wanted, &value) {
             let name = word(text.get(..at)?, from, name, true)?;
-            return Some(Call { span: name.start..end, name, around: None, body: Body::Json(at..end) });
+            return Some(Call { span: name.start..end, name, around: None, id: None, body: Body::Json(at..end) });
         }
         let Some(entries) = value.as_object() else { continue };
         let key_of = |fits: &dyn Fn(&Value) -> bool| entries.iter().position(|(_, value)| fits(value));
@@ -129,7 +159,7 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
             let key = |at: usize| entries.keys().nth(at).map(str::to_owned);
             let body =
                 Body::Object { name: key(named)?, arguments: key(given)?, is_adjacent: named == 0 && given == 1 };
-            return Some(Call { span: at..end, name: at..at, around: None, body });
+            return Some(Call { span: at..end, name: at..at, around: None, id: None, body });
         }
     }
     let name = word(text, from, name, false)?;
@@ -141,8 +171,8 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
         end = value.end;
         pairs.push(Pair { key, value, is_quoted });
     }
-    let around = None;
-    (!pairs.is_empty()).then_some(Call { span: name.start..end, name, around, body: Body::Pairs(pairs) })
+    let (around, id) = (None, None);
+    (!pairs.is_empty()).then_some(Call { span: name.start..end, name, around, id, body: Body::Pairs(pairs) })
 }
 
 /// The first occurrence of a whole word from here on, or the last one.

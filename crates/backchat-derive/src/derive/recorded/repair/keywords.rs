@@ -21,6 +21,7 @@ struct Signs<'t> {
 
 /// The layout of the calls between `from` and `to`: this one if it fits, or else other layouts.
 pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize) -> Vec<Layout> {
+    let text = &alignment.with_any_ids(text);
     let own = || layout(text, &alignment.calls, from, to).filter(|_| alignment.has_calls_within(from, to));
     own().map_or_else(|| layout::layouts(text, alignment, from, to), |layout| vec![layout])
 }

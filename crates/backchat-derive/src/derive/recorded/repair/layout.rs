@@ -1,6 +1,6 @@
 //! How a sample writes its calls, as patterns: split where calls repeat, or at the edges of marks.
 
-use super::align::{Alignment, Body, Call};
+use super::align::{Alignment, Body, Call, OF_ID};
 use crate::derive::compile::{JSON_STRING, escape};
 use crate::wire::marks::Segmentation;
 use backchat_core::text::{runs, slice};
@@ -45,7 +45,16 @@ pub(super) enum Listed {
     Item,
 }
 
+/// Where a pattern captures the id.
+const ID: &str = "(?P<id>";
+
 impl Layout {
+    /// Whether the text before the arguments has the id.
+    pub fn captures_id(&self) -> bool {
+        let (Form::Json { between } | Form::Pairs { between, .. }) = &self.form else { return self.open.contains(ID) };
+        self.open.contains(ID) || between.contains(ID)
+    }
+
     /// A layout whose openings and closings are all in these texts, without a section or an id.
     pub fn new(open: String, close: String, form: Form, before: &str, after: &str) -> Self {
         let (marks, words) = (distinctive(&[before, after]), words(before, after));
@@ -126,6 +135,10 @@ struct CallCut<'t> {
 
 fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>, after: &str) -> Option<Layout> {
     let get = |a: usize, b: usize| slice(text, a..b);
+    // An id is of one call, a section of all.
+    if cut.section.contains(OF_ID) {
+        return None;
+    }
     let section = match cut.section.trim() {
         "" => String::new(),
         section => format!("(?:{}\\s*)?", pattern(section)),
@@ -200,12 +213,12 @@ fn list(body: &Body, before: &str, after: &str) -> Vec<Layout> {
 /// The distinctive marks of some texts, which prose may mention.
 fn distinctive(texts: &[&str]) -> Vec<String> {
     let marks = texts.iter().flat_map(|text| Segmentation::Words.marks(text));
-    marks.filter(|mark| Segmentation::Words.is_distinctive(mark)).map(str::to_owned).collect()
+    marks.filter(|mark| Segmentation::Words.is_distinctive(mark)).map(|mark| mark.replace(OF_ID, "")).collect()
 }
 
 /// The text around a call, for a report.
 fn words(before: &str, after: &str) -> String {
-    let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let spaced = |text: &str| text.replace(OF_ID, "").split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{} … {}", spaced(before), spaced(after))
 }
 
@@ -215,8 +228,14 @@ fn without_end<'t>(text: &'t str, end: &str) -> &'t str {
     slice(text, ..text.len() - end.len())
 }
 
-/// A text as a pattern in which white space varies, and numbers outside marks.
+/// A text as a pattern in which white space varies, numbers outside marks, and the id, which it captures.
 pub(super) fn pattern(text: &str) -> String {
+    if let Some((before, after)) = text.split_once(OF_ID) {
+        let after = after.trim_start_matches(OF_ID);
+        let next = after.chars().next().filter(|c| !c.is_alphanumeric() && !c.is_whitespace());
+        let next = next.map_or_else(String::new, |next| escape(next.encode_utf8(&mut [0; 4])));
+        return format!("{}{ID}[^\\s{next}]+){}", pattern(before), pattern(after));
+    }
     let mut out = String::new();
     for mark in Segmentation::Words.marks(text) {
         let is_mark = Segmentation::Words.is_distinctive(mark) && mark.chars().any(char::is_alphabetic);

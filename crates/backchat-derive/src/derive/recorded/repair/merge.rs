@@ -73,7 +73,7 @@ pub(super) fn combined(field: &Object, layout: &Layout) -> Vec<Object> {
 /// The fields that read only this layout. `stop` ends a call without a close.
 pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
     let none = Object::new();
-    let has_id = layout.id.is_some();
+    let has_id = layout.id.is_some() || layout.captures_id();
     let close = Some(layout.close.as_str()).filter(|close| !close.is_empty()).or(stop);
     let close = close.map(|close| format!("(?:{close})\\s*"));
     let object = |key: &str| format!("{{content.{key}}}");
@@ -342,14 +342,14 @@ impl Layout {
         let (before, after) = match &self.id {
             Some((before, after)) if has_id => (format!("(?P<id>{before}"), format!("{after})")),
             Some((before, after)) => (before.clone(), after.clone()),
-            None if has_id => ("(?P<id>)".to_owned(), String::new()),
+            None if has_id && !self.captures_id() => ("(?P<id>)".to_owned(), String::new()),
             None => Default::default(),
         };
         let name = format!("{before}(?P<name>[\\w.-]+){after}");
         match &self.form {
             Form::Object { is_adjacent: false, .. } => None,
             Form::Object { name, arguments, .. } => {
-                let id = if has_id { "(?P<id>)" } else { "" };
+                let id = if has_id && !self.captures_id() { "(?P<id>)" } else { "" };
                 Some(format!("{open}{id}{}", object_head(name, arguments)))
             }
             Form::Json { between } => Some(format!("{open}{name}{between}(?=\\s*\\{{)")),
