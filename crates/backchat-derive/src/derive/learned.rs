@@ -3,7 +3,7 @@
 
 use super::proof::{Case, Part, Proof, message_of};
 use super::recorded::{self, Sample};
-use super::{Attempt, Job};
+use super::{Attempt, Job, Verdict};
 use backchat_chat::{ended, spells};
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
@@ -33,12 +33,17 @@ impl recorded::Trial for Trial<'_, '_> {
     fn prove(&self, template: &Template) -> recorded::Proved {
         let verdict = self.proof.judge(template);
         let reads_calls = verdict.scope.proved.contains(&"calls");
-        recorded::Proved { cases: verdict.cases, failed: verdict.failed(), reads_calls }
+        recorded::Proved { cases: verdict.cases, failed: misread(&verdict), reads_calls }
     }
 
     fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str {
         sample.prefix.as_deref().unwrap_or("")
     }
+}
+
+/// How many conversations a template misreads, including those that a proof only names, such as a name with a prefix.
+fn misread(verdict: &Verdict) -> usize {
+    verdict.failed() + verdict.lost()
 }
 
 impl Attempt {
@@ -72,7 +77,7 @@ impl Attempt {
         let samples: Vec<Sample> = turns.iter().map(sample).collect();
         let (learned, _) = recorded::learn(&self.draft, &samples, &Trial { proof, turns: &turns });
         let attempt = self.rewritten(without_values(&self.draft, learned?, &turns, proof)?, job)?;
-        let is_better = attempt.verdict.failed() <= self.verdict.failed()
+        let is_better = misread(&attempt.verdict) <= misread(&self.verdict)
             && attempt.explained.departures.len() <= self.explained.departures.len()
             && (attempt.refusals.is_empty() || self.requested == 0 || !self.refusals.is_empty());
         let reloaded = Template::from_value(&attempt.draft).ok()?;
@@ -274,6 +279,24 @@ mod tests {
         let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", said));
         assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
         assert!(["<number>", "<code>", "</code>"].iter().all(|mark| draft.contains(mark)), "{draft}");
+    }
+
+    #[test]
+    fn a_prefix_that_only_some_names_have_is_no_part_of_a_name() {
+        let name = "{{ c.function.name if '.' in c.function.name else 'functions.' + c.function.name }}";
+        let call = format!("<call>{name}<with>{{{{ c.function.arguments | tojson }}}}</call>{{% endfor %}}<end>");
+        let (before, _) = CHAT.split_once("<call>").unwrap();
+        let (_, after) = CHAT.split_once("<end>").unwrap();
+        let (status, losses, draft) = derived(&format!("{before}{call}{after}"));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+    }
+
+    #[test]
+    fn a_mark_behind_the_id_of_a_call_that_only_some_turns_have_is_read() {
+        let marked = "<call id=\"{{ c.id }}\"{{ ' batch' if m.tool_calls | length > 1 }}>";
+        let (status, losses, draft) = derived(&CHAT.replace("<call>", marked));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert!(draft.contains("batch") && draft.contains("{id}"), "{draft}");
     }
 
     #[test]
