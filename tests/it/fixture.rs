@@ -93,10 +93,13 @@ fn problems_are_reported_at_their_place() {
             format!("{head}=== output\n=== message\n{{\"a\": 1,}}\n=== tools\nnone\n=== messages\n{{}}\n"),
         ),
         ("cases.fixture", format!("{head}=== output\n=== case a\n=== output\n1\n=== case a\n=== output\n2\n")),
+        ("tools.fixture", format!("{head}=== tools\n{{\"name\": \"f\"}}\n=== output\nHi\n")),
+        ("mark.fixture", format!("\u{feff}{head}=== output\nHi\n")),
         ("lines.fixture", "template: t.json\r\n=== prefix none\r\n=== output\r\nHi\r\n".to_owned()),
         (
             "rows.jsonl",
-            "[]\n{\"text\": 1}\n{\"id\": \"a\"\n{\"id\": 1, \"template\": {}, \"prefix\": null, \"text\": \"\"}\n"
+            "[]\n{\"text\": 1}\n{\"id\": \"a\"\n{\"id\": 1, \"template\": {}, \"prefix\": null, \"text\": \"\"}\n\
+             {\"id\": 2, \"template\": {}, \"prefix\": \"\", \"text\": \"\", \"tools\": {\"name\": \"f\"}}\n"
                 .to_owned(),
         ),
     ];
