@@ -38,6 +38,7 @@ mod docs;
 mod fixture;
 mod grammar;
 mod grammar_requests;
+mod grammar_schemas;
 mod hostile;
 mod hub;
 mod hunt;

@@ -21,6 +21,7 @@ impl Strings {
     /// The delimiters of a string; those of JSON if there are several kinds.
     pub fn marks(&self) -> (&str, &str) {
         match self {
+            Self::Python(['\'', ..]) => ("'", "'"),
             Self::Json | Self::Python(_) | Self::Single => ("\"", "\""),
             Self::Marked(open, close) => (open, close),
         }

@@ -131,6 +131,11 @@ impl Constraints {
         members
     }
 
+    /// The keyword that bounds the length.
+    pub fn length_keyword(&self) -> &'static str {
+        if self.length.max.is_some() { "maxLength" } else { "minLength" }
+    }
+
     /// Whether every text is such a value.
     pub fn takes_any_text(&self) -> bool {
         let is_listed = self.values.is_some() || self.not_values.iter().any(|value| value.as_str().is_some());

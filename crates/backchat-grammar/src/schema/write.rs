@@ -16,8 +16,19 @@ use crate::value::{Style, native};
 use backchat_core::json::Value;
 use backchat_parser::pattern::{Regular, of_schema};
 
-/// The length up to which the characters of a text are counted exactly, while markers are excluded.
+/// The length up to which the characters of a text with a form are counted exactly, while markers are excluded.
 const MOST_COUNTED: u64 = 256;
+
+/// The same for any text, of which each character needs up to a hundred states.
+const MOST_COUNTED_FREE: u64 = 32;
+
+/// The texts of a string.
+struct Texts {
+    /// Of any length.
+    free: Automaton,
+    /// Of the required length; `None` if that needs too many states.
+    counted: Option<Automaton>,
+}
 
 impl SchemaReader<'_> {
     /// A value of one shape.
@@ -99,25 +110,28 @@ impl SchemaReader<'_> {
             return Ok(all);
         }
         let own = Automaton::one_of(not).complement();
-        Ok(match all {
-            Some(known) => known.both(&own),
-            None => Some(own),
-        })
+        let Some(known) = all else { return Ok(Some(own)) };
+        let both = known.both(&own);
+        if both.is_none() {
+            self.note(Effect::Looser, &shape.path, "not", "together with the others it is too large");
+        }
+        Ok(both.or(Some(known)))
     }
 
-    /// The texts allowed for a string, including its length; without it, in `Err`, if that needs too many states.
-    fn counted(&mut self, shape: &Constraints) -> Result<Result<Automaton, Automaton>, Problem> {
-        let text = self.text_of(shape)?;
-        let free = text.unwrap_or_else(Automaton::anything);
-        if shape.length.is_free() {
-            return Ok(Ok(free));
-        }
-        if shape.length.min.max(shape.length.max.unwrap_or(0)) > MOST_COUNTED {
-            return Ok(Err(free));
-        }
-        let (least, most) = shape.length.after(0);
-        let length = Automaton::from_pattern(&Regular::Class(vec![(0, LAST)]).repeat(least, most));
-        Ok(length.and_then(|length| length.both(&free)).ok_or(free))
+    /// The texts allowed for a string, with and without its length; `counted` is `None` if that needs too many states.
+    fn lengthened(&mut self, shape: &Constraints) -> Result<Texts, Problem> {
+        let free = self.text_of(shape)?.unwrap_or_else(Automaton::anything);
+        let most = if free == Automaton::anything() { MOST_COUNTED_FREE } else { MOST_COUNTED };
+        let counted = if shape.length.is_free() {
+            Some(free.clone())
+        } else if shape.length.min.max(shape.length.max.unwrap_or(0)) > most {
+            None
+        } else {
+            let (least, most) = shape.length.after(0);
+            let length = Automaton::from_pattern(&Regular::Class(vec![(0, LAST)]).repeat(least, most));
+            length.and_then(|length| length.both(&free))
+        };
+        Ok(Texts { free, counted })
     }
 
     fn string(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
@@ -127,44 +141,77 @@ impl SchemaReader<'_> {
         if let Some(input) = self.input {
             return self.input(input, style, self.free_texts, shape);
         }
-        let text = self.counted(shape)?;
+        let Texts { free, counted } = self.lengthened(shape)?;
         let own = format!("{name}-text");
-        let is_free = matches!(&text, Ok(text) if *text == Automaton::anything());
+        let is_free = counted.as_ref() == Some(&Automaton::anything());
         let (free_text, free_string) = style.free_names();
-        let name = if is_free { free_text } else { &own };
-        if let Ok(text) = &text
-            && let Some(node) = style.string(self.rules, name, text, self.free_texts)
+        let text_name = if is_free { free_text } else { &own };
+        if let Some(text) = &counted
+            && let Some(node) = style.string(self.rules, text_name, text, self.free_texts)
         {
             if !is_free {
                 return Ok(node);
             }
             let native = native::free(true, style, self.rules, self.free_texts);
             let node = self.rules.shared(free_string, node);
-            return Ok(self.rules.add_native(name, node, native));
+            return Ok(self.rules.add_native(text_name, node, native));
         }
-        // Too long to count while markers are excluded: excluding their first characters ensures that none can form.
-        let (Ok(free) | Err(free)) = text;
-        if free != Automaton::anything() {
-            self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
-            return style.string(self.rules, &own, &free, self.free_texts).ok_or_else(|| {
-                Problem::too_large(&shape.path, &format!("this text needs more than {MOST_STATES} states"))
-            });
+        if free == Automaton::anything() {
+            return Ok(self.characters(shape, style, &own));
         }
+        if !shape.length.is_free()
+            && let Some(node) = style.string(self.rules, &own, &free, self.free_texts)
+        {
+            self.note_uncounted(shape);
+            return Ok(node);
+        }
+        let looser = self.without_forms(shape);
+        self.string(&looser, style, name)
+    }
+
+    /// A string that is too long to count while markers are excluded: excluding their first characters ensures that none
+    /// can form.
+    fn characters(&mut self, shape: &Constraints, style: &Style, name: &str) -> Node {
         let one = self.without_marks(shape, self.free_texts).unwrap_or_else(Automaton::anything);
         let style = &style.with_one_quote();
-        let character = style.string(self.rules, &own, &one, self.free_texts);
+        let character = style.string(self.rules, name, &one, self.free_texts);
         let character = character.and_then(|node| unquoted(&node, style)).unwrap_or_else(Node::never);
         let character = self.rules.shared(&format!("{}-character", style.name), character);
         let (least, most) = shape.length.after(0);
         let (open, close) = style.strings.marks();
         let body = character.repeat(least, most);
-        Ok(Node::sequence([style.literal(open), body, style.literal(close)]))
+        Node::sequence([style.literal(open), body, style.literal(close)])
+    }
+
+    fn note_uncounted(&mut self, shape: &Constraints) {
+        self.note(
+            Effect::Looser,
+            &shape.path,
+            shape.length_keyword(),
+            "it is not enforced together with the other keywords",
+        );
+    }
+
+    /// The shape without the forms of its text, which are too large for a grammar that excludes the markers.
+    fn without_forms(&mut self, shape: &Constraints) -> Constraints {
+        let message = "together with the markers of the wire format it is too large to be enforced";
+        for (keyword, forms) in [("pattern", &shape.patterns), ("format", &shape.formats)] {
+            for (_, path) in forms {
+                self.note(Effect::Looser, path, keyword, message);
+            }
+        }
+        let mut looser = Constraints { patterns: Vec::new(), formats: Vec::new(), ..shape.clone() };
+        looser.not_values.retain(|value| value.as_str().is_none());
+        if looser.not_values.len() < shape.not_values.len() {
+            self.note(Effect::Looser, &shape.path, "not", message);
+        }
+        looser
     }
 
     /// One character that does not begin a marker, for texts that are too long to be counted exactly.
     fn without_marks(&mut self, shape: &Constraints, free_texts: &Automaton) -> Option<Automaton> {
         let message = "a text this long may not contain the characters that begin markers";
-        self.note(Effect::Tighter, &shape.path, "maxLength", message);
+        self.note(Effect::Tighter, &shape.path, shape.length_keyword(), message);
         let begins = free_texts.state(0).map_or(&[][..], |state| state.edges).iter().filter(|edge| edge.to == 0);
         Automaton::from_pattern(&Regular::Class(begins.map(|edge| (edge.low, edge.high)).collect()))
     }
@@ -205,23 +252,26 @@ impl SchemaReader<'_> {
             let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
             return self.input(input, &style, free_texts, shape);
         }
-        let text = self.counted(shape)?;
-        let (Ok(free) | Err(free)) = &text;
-        if let Ok(text) = &text
+        let Texts { free, counted } = self.lengthened(shape)?;
+        if let Some(text) = &counted
             && let Some(both) = text.both(free_texts)
         {
             let name = if *text == Automaton::anything() { "bare-text" } else { name };
             return Ok(self.rules.text(name, both));
         }
-        if *free == Automaton::anything() {
+        if free == Automaton::anything() {
             let one = self.without_marks(shape, free_texts).unwrap_or_else(Automaton::nothing);
             let (least, most) = shape.length.after(0);
             return Ok(self.rules.text("bare-character", one).repeat(least, most));
         }
-        self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
-        let both =
-            free.both(free_texts).ok_or_else(|| Problem::too_large(&shape.path, "this text needs too many states"))?;
-        Ok(self.rules.text(name, both))
+        if !shape.length.is_free()
+            && let Some(both) = free.both(free_texts)
+        {
+            self.note_uncounted(shape);
+            return Ok(self.rules.text(name, both));
+        }
+        let looser = self.without_forms(shape);
+        self.bare_text(&looser, name, free_texts)
     }
 
     fn number(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
@@ -332,9 +382,13 @@ impl SchemaReader<'_> {
                 }
                 let keys = match &names.values {
                     Some(values) => Automaton::one_of(values.iter().filter_map(Value::as_str)),
-                    None => match self.counted(&names)? {
-                        Ok(keys) | Err(keys) => keys,
-                    },
+                    None => {
+                        let Texts { free, counted } = self.lengthened(&names)?;
+                        if counted.is_none() {
+                            self.note_uncounted(&names);
+                        }
+                        counted.unwrap_or(free)
+                    }
                 };
                 free = free.both(&keys).ok_or_else(too_large)?;
             }
@@ -493,9 +547,6 @@ fn at_least_one(reader: &mut SchemaReader<'_>, name: &str, members: &[Member], c
 
 /// A quoted text without its quotes.
 fn unquoted(node: &Node, style: &Style) -> Option<Node> {
-    if matches!(style.strings, Strings::Python(_) | Strings::Single) {
-        return None;
-    }
     let Node::Sequence(items) = node else { return None };
     let (open, close) = style.strings.marks();
     let (open, close) = (style.literal(open), style.literal(close));

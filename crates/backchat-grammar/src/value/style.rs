@@ -96,12 +96,14 @@ impl Style {
         }
     }
 
-    /// The same without single quotes, if there are two kinds.
+    /// The same with one kind of quotes, if there are two.
     pub fn with_one_quote(&self) -> Self {
-        match self.strings {
-            Strings::Single => Self { strings: Strings::Json, ..self.clone() },
-            _ => self.clone(),
-        }
+        let strings = match &self.strings {
+            Strings::Single => Strings::Json,
+            Strings::Python([quote, ..]) => Strings::Python(if *quote == '"' { &['"'] } else { &['\''] }),
+            strings => strings.clone(),
+        };
+        Self { strings, ..self.clone() }
     }
 
     /// A literal of the value.
