@@ -844,6 +844,13 @@ fn unenforceable_constraints_are_noted_and_unsatisfiable_ones_are_refused() {
     let wrong = [
         (r##"{"$ref": "#/$defs/none"}"##, "does not exist"),
         (r##"{"$ref": "#/properties/p"}"##, "refers only to itself"),
+        (r##"{"$ref": "#none"}"##, "does not exist"),
+        // No finite value satisfies these.
+        (r##"{"type": "array", "minItems": 1, "items": {"$ref": "#/properties/p"}}"##, "nothing satisfies"),
+        (
+            r##"{"type": "object", "properties": {"next": {"$ref": "#/properties/p"}}, "required": ["next"]}"##,
+            "nothing satisfies",
+        ),
         (r#"{"type": "string", "pattern": "("}"#, "not a regular expression"),
         (r#"{"type": "integer", "minimum": 2, "maximum": 1}"#, "nothing satisfies"),
         (r#""text""#, "not a schema"),

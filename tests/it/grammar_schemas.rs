@@ -74,3 +74,34 @@ fn forms_of_texts_that_are_too_large_beside_the_markers_are_noted() {
         }
     }
 }
+
+/// Schemas of an argument, with accepted values and rejected ones, as `jsonschema` judges them.
+type Rows<'r> = &'r [(&'r str, &'r [&'r str], &'r [&'r str])];
+
+fn assert_judged(rows: Rows<'_>) {
+    let model = Model::named("hermes");
+    for (schema, good, bad) in rows {
+        let grammar = build(model, &argument(schema)).unwrap_or_else(|problem| panic!("{schema}: {problem}"));
+        assert!(keywords(&grammar, Effect::Looser).is_empty(), "{schema}: {:?}", grammar.notes());
+        for (values, wanted) in [(good, "accept"), (bad, "reject")] {
+            for text in *values {
+                assert_eq!(judged(&grammar, &format!(r#"{{"p": {text}}}"#)), wanted, "{schema}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reference_leads_to_an_anchor_and_to_itself() {
+    assert_judged(&[
+        (r##"{"anyOf": [{"$ref": "#of"}, {"$anchor": "of", "type": "integer"}]}"##, &["1"], &[r#""a""#]),
+        (r##"{"type": "array", "items": {"$ref": "#/properties/p"}}"##, &["[]", "[[]]", "[[[], []]]"], &["[1]"]),
+        // A member that no finite value satisfies must be absent.
+        (
+            r##"{"type": "object", "additionalProperties": false, "properties": {"n": {"type": "integer"},
+                "all": {"type": "array", "minItems": 1, "items": {"$ref": "#/properties/p/properties/all"}}}}"##,
+            &["{}", r#"{"n": 1}"#],
+            &[r#"{"all": []}"#],
+        ),
+    ]);
+}

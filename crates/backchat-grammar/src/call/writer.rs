@@ -45,7 +45,7 @@ impl<'r> CallWriter<'r> {
         reader.exact_integers = self.reading.reads.is_call_list();
         let arguments = self.arguments(&mut reader, tool, reading);
         notes.append(&mut reader.notes);
-        let arguments = arguments?;
+        let arguments = reader.finite(arguments?);
         if arguments.is_never() {
             return Err(Problem::at("", "nothing satisfies these parameters"));
         }

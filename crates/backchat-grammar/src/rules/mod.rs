@@ -2,6 +2,7 @@
 
 mod excluded;
 mod factored;
+mod finite;
 mod machine;
 mod spelling;
 

@@ -76,6 +76,8 @@ pub(crate) struct SchemaReader<'r> {
     /// How many values were written, which bounds schemas that multiply.
     written: usize,
     is_quiet: bool,
+    /// Whether a value refers to a rule that contains it.
+    is_recursive: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -108,6 +110,7 @@ impl<'r> SchemaReader<'r> {
             depth: 0,
             written: 0,
             is_quiet: false,
+            is_recursive: false,
         }
     }
 
@@ -172,6 +175,7 @@ impl<'r> SchemaReader<'r> {
             Some(RuleState::Done(node)) => return Ok(node.clone()),
             Some(RuleState::Open(Some(number))) => return Ok(Node::Rule(*number)),
             Some(RuleState::Open(None)) => {
+                self.is_recursive = true;
                 let number = self.rules.reserve(name);
                 self.known.insert(key, RuleState::Open(Some(number)));
                 return Ok(Node::Rule(number));
@@ -207,6 +211,11 @@ impl<'r> SchemaReader<'r> {
         }
         self.known.insert(key, RuleState::Done(node.clone()));
         Ok(node)
+    }
+
+    /// The node without values that contain themselves without end.
+    pub fn finite(&mut self, node: Node) -> Node {
+        if self.is_recursive { self.rules.finite(&node) } else { node }
     }
 
     /// The target of a schema that is only a reference; any other schema itself.

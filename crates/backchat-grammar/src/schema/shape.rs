@@ -210,6 +210,10 @@ impl SchemaReader<'_> {
             self.note(Effect::Looser, path, "$ref", "references into other documents are not followed");
             return Ok((Value::Bool(true), format!("{path}/$ref")));
         };
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            let found = anchored(self.document, pointer, "");
+            return found.ok_or_else(|| super::Problem::at(path, &format!("`{target}` does not exist in this schema")));
+        }
         let mut value = self.document;
         for step in pointer.split('/').skip(1) {
             let step = step.replace("%25", "%").replace("~1", "/").replace("~0", "~");
@@ -224,6 +228,22 @@ impl SchemaReader<'_> {
             value = next;
         }
         Ok((value.clone(), pointer.to_owned()))
+    }
+}
+
+/// The schema with this `$anchor`, and its pointer.
+fn anchored(value: &Value, anchor: &str, path: &str) -> Option<(Value, String)> {
+    match value {
+        Value::Object(entries) if entries.get("$anchor").and_then(Value::as_str) == Some(anchor) => {
+            Some((value.clone(), path.to_owned()))
+        }
+        Value::Object(entries) => {
+            entries.iter().find_map(|(name, value)| anchored(value, anchor, &format!("{path}/{}", escaped(name))))
+        }
+        Value::List(items) => {
+            items.iter().enumerate().find_map(|(at, item)| anchored(item, anchor, &format!("{path}/{at}")))
+        }
+        _ => None,
     }
 }
 

@@ -70,6 +70,7 @@ impl AnswerWriter<'_> {
         let (schema, free_texts) = (&*self.format.schema, &self.model.free_texts.answer);
         let mut reader = SchemaReader::new(rules, schema, "answer", free_texts, self.is_open);
         let node = reader.value(&Schema::new(schema, String::new()), &self.style, "answer");
+        let node = node.map(|node| reader.finite(node));
         let own = std::mem::take(&mut reader.notes);
         let native = native::json_schema(schema, &self.style, self.is_open, rules, free_texts);
         let place = |path: &str| format!("{}{path}", self.format.place);
