@@ -105,3 +105,66 @@ fn a_reference_leads_to_an_anchor_and_to_itself() {
         ),
     ]);
 }
+
+#[test]
+fn a_member_satisfies_every_schema_that_its_name_has() {
+    assert_judged(&[
+        // A branch that does not list a name applies its `additionalProperties`.
+        (
+            r#"{"allOf": [{"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false},
+                {"properties": {"b": {"type": "integer"}}}]}"#,
+            &["{}", r#"{"a": 1}"#],
+            &[r#"{"b": 1}"#, r#"{"a": 1, "b": 1}"#],
+        ),
+        (
+            r#"{"type": "object", "properties": {"kind": {"enum": ["k"]}}, "required": ["kind"],
+                "allOf": [{"properties": {"v": {"type": "integer"}}, "additionalProperties": {"type": "string"}}]}"#,
+            &[r#"{"kind": "k", "v": 1}"#, r#"{"kind": "k", "z": "s"}"#],
+            &[r#"{"kind": "k", "z": 1}"#],
+        ),
+        (
+            r#"{"type": "object", "patternProperties": {"^x": {"type": "integer"}}, "required": ["xa"],
+                "additionalProperties": false}"#,
+            &[r#"{"xa": 1}"#, r#"{"xa": 1, "xb": 2}"#],
+            &["{}", r#"{"xa": "s"}"#, r#"{"xa": 1, "y": 1}"#],
+        ),
+        (
+            r#"{"type": "object", "patternProperties": {"a": {"type": "integer"}, "b": {"maximum": 5}},
+                "additionalProperties": false}"#,
+            &[r#"{"a": 9}"#, r#"{"ab": 3}"#, r#"{"b": "x"}"#],
+            &[r#"{"ab": 9}"#, r#"{"ba": "x"}"#, r#"{"b": 9}"#],
+        ),
+        (
+            r#"{"type": "object", "propertyNames": {"pattern": "^x"}, "additionalProperties": false,
+                "properties": {"a": {"type": "integer"}, "xa": {"type": "integer"}}}"#,
+            &["{}", r#"{"xa": 1}"#],
+            &[r#"{"a": 1}"#],
+        ),
+        (
+            r#"{"type": "object", "propertyNames": {"anyOf": [{"const": "a"}, {"pattern": "^x"}]}}"#,
+            &["{}", r#"{"a": 1}"#, r#"{"xa": 1}"#],
+            &[r#"{"b": 1}"#],
+        ),
+    ]);
+    let required = argument(r#"{"type": "object", "propertyNames": {"pattern": "^[a-z]$"}, "required": ["AA"]}"#);
+    let problem = build(Model::named("hermes"), &required).unwrap_err();
+    assert!(problem.contains("nothing satisfies"), "{problem}");
+}
+
+#[test]
+fn arguments_that_are_written_one_by_one_may_have_names_of_a_pattern() {
+    let parameters = r#"{"type": "object", "patternProperties": {"^x": {"type": "integer"}}, "required": ["xa"],
+        "additionalProperties": false}"#;
+    let grammar = build(Model::named("qwen3_coder"), parameters).unwrap();
+    let argument = |name: &str, value: &str| format!("<parameter={name}>\n{value}\n</parameter>\n");
+    for (arguments, wanted) in [
+        (argument("xa", "1"), "accept"),
+        (argument("xa", "1") + &argument("xb", "2"), "accept"),
+        (argument("xb", "2"), "reject"),
+        (argument("xa", "1") + &argument("b", "2"), "reject"),
+        (argument("xa", "s"), "reject"),
+    ] {
+        let call = format!("<tool_call>\n<function=f>\n{arguments}</function>\n</tool_call>");
+        assert_eq!(verdict(&grammar, &call), wanted, "{arguments}");
+    }
+}

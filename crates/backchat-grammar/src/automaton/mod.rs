@@ -238,6 +238,11 @@ impl Automaton {
         Some(made.minimize())
     }
 
+    /// The texts that one of both accepts; `None` if there are too many states.
+    pub fn either(&self, other: &Self) -> Option<Self> {
+        Some(self.complement().both(&other.complement())?.complement())
+    }
+
     /// Replaces each character by its spellings: literal, escaped or, with `numbers`, as `\u` and its number.
     pub fn respelled(
         &self,

@@ -3,9 +3,8 @@
 use super::SchemaContext;
 use super::paired_value::PairedValues;
 use crate::automaton::Automaton;
-use crate::notes::Effect;
 use crate::rules::Node;
-use crate::schema::{Cause, Constraints, Member, Problem, Schema, SchemaReader, bare_keys};
+use crate::schema::{Cause, Constraints, Member, Problem, SchemaReader, bare_keys};
 use backchat_derive::wire::structure::{KEY_AGAIN, Pairs};
 
 /// Writes arguments key by key.
@@ -18,7 +17,7 @@ pub(super) struct PairedArguments<'r> {
 impl<'r> PairedArguments<'r> {
     /// The arguments of an object.
     pub fn arguments(&self, reader: &mut SchemaReader<'r>, shape: &Constraints) -> Result<Node, Problem> {
-        let properties = shape.named_members(self.values.written.sorted);
+        let properties = reader.named_members(shape, self.values.written.sorted)?;
         let cut = &self.pairs.cut;
         let tool = reader.tool.clone();
         let mut members = Vec::new();
@@ -45,27 +44,20 @@ impl<'r> PairedArguments<'r> {
             let node = Node::sequence([Node::literal(format!("{}{key}", cut.open)), value, Node::literal(close)]);
             members.push(Member { node, required });
         }
-        let mut extra = None;
-        let others = match &shape.additional {
-            Some(schema) => Some(schema.clone()).filter(|schema| !schema.is_false()),
-            None if self.reading.open || !shape.names_members => Some(Schema::anything()),
-            None => {
-                let message = "only the arguments of the schema are allowed: `additionalProperties` is not set";
-                reader.note(Effect::Tighter, "", "additionalProperties", message);
-                None
+        let mut others = Vec::new();
+        for other in reader.other_members(shape, "arguments")? {
+            // The name of an argument that is written twice is not regular.
+            if self.pairs.key_again {
+                break;
             }
-        };
-        if let Some(schema) = others {
-            let declared = properties.iter().map(|(name, _)| name.as_str());
-            let keys = bare_keys(&Automaton::one_of(declared).complement(), !self.reading.reads.is_call_list());
-            let keys = keys.unwrap_or_else(Automaton::nothing);
-            if !self.pairs.key_again {
-                let value = self.values.value(reader, &schema, None, &format!("{tool}-other"))?;
-                let key = reader.rules.text(&format!("{tool}-other-key"), keys);
-                let node = Node::sequence([Node::literal(&*cut.open), key, value, Node::literal(&*cut.close)]);
-                extra = Some((node, 0, None));
-            }
+            let name = format!("{tool}-{}", other.label);
+            let keys = bare_keys(&other.keys, !self.reading.reads.is_call_list()).unwrap_or_else(Automaton::nothing);
+            let value = self.values.value(reader, &other.schema, None, &name)?;
+            let key = reader.rules.text(&format!("{name}-key"), keys);
+            others.push(Node::sequence([Node::literal(&*cut.open), key, value, Node::literal(&*cut.close)]));
         }
+        let extra = Node::choice(others);
+        let extra = (!extra.is_never()).then_some((extra, 0, None));
         Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), self.reading.order))
     }
 }

@@ -4,7 +4,7 @@ use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 
 use super::listed::Listed;
-use super::shape::{Constraints, Schema, escaped, types};
+use super::shape::{Additional, Constraints, Schema, escaped, types};
 use super::{Problem, SchemaReader};
 use crate::automaton::number::Decimal;
 use crate::notes::Effect;
@@ -94,7 +94,7 @@ impl SchemaReader<'_> {
                 "format" => keep_text(&mut shape.formats, text(value, keyword, path)?, path),
                 "properties" => members(value, keyword, path).for_each(|member| keep_property(shape, member)),
                 "patternProperties" => shape.pattern_properties.extend(members(value, keyword, path)),
-                "additionalProperties" => add(&mut shape.additional, own()),
+                "additionalProperties" => shape.additional.push(Additional::beside(entries, own())),
                 "propertyNames" => shape.property_names.push(own()),
                 "required" => require(shape, value),
                 "minProperties" => shape.member_count.at_least(number),

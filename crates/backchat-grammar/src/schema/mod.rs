@@ -3,6 +3,7 @@
 mod keywords;
 mod listed;
 mod members;
+mod names;
 mod shape;
 mod write;
 

@@ -2,7 +2,7 @@
 
 use crate::automaton::number::Bounds;
 use crate::notes::Effect;
-use backchat_core::json::Value;
+use backchat_core::json::{Object, Value};
 
 use super::SchemaReader;
 
@@ -84,6 +84,24 @@ impl Count {
     }
 }
 
+/// The schema of the members that `properties` and `patternProperties` next to it do not name.
+#[derive(Clone, Debug)]
+pub(crate) struct Additional {
+    pub schema: Schema,
+    pub names: Vec<String>,
+    pub patterns: Vec<String>,
+}
+
+impl Additional {
+    pub fn beside(entries: &Object, schema: Schema) -> Self {
+        let names = |keyword: &str| {
+            let named = entries.get(keyword).and_then(Value::as_object).into_iter().flatten();
+            named.map(|(name, _)| name.to_owned()).collect()
+        };
+        Self { schema, names: names("properties"), patterns: names("patternProperties") }
+    }
+}
+
 /// The constraints on a value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Constraints {
@@ -99,8 +117,8 @@ pub(crate) struct Constraints {
     pub required: Vec<String>,
     /// Whether the schema constrains members, even to none.
     pub names_members: bool,
-    /// The schema of members with other names; `None` if there is none.
-    pub additional: Option<Schema>,
+    /// The schemas of members with other names.
+    pub additional: Vec<Additional>,
     pub pattern_properties: Vec<(String, Schema)>,
     pub property_names: Vec<Schema>,
     pub member_count: Count,
@@ -117,20 +135,6 @@ pub(crate) struct Constraints {
 }
 
 impl Constraints {
-    /// The members with known names. A required one without a schema in `properties` has that of additional members.
-    pub fn named_members(&self, is_sorted: bool) -> Vec<(String, Schema)> {
-        let mut members = self.properties.clone();
-        for name in &self.required {
-            if !members.iter().any(|(known, _)| known == name) {
-                members.push((name.clone(), self.additional.clone().unwrap_or_else(Schema::anything)));
-            }
-        }
-        if is_sorted {
-            members.sort_by(|(a, _), (b, _)| a.cmp(b));
-        }
-        members
-    }
-
     /// The keyword that bounds the length.
     pub fn length_keyword(&self) -> &'static str {
         if self.length.max.is_some() { "maxLength" } else { "minLength" }

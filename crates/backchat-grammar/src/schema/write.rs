@@ -134,6 +134,15 @@ impl SchemaReader<'_> {
         Ok(Texts { free, counted })
     }
 
+    /// The texts allowed for a string; if their length cannot be enforced, a note says so.
+    pub(super) fn texts_of_length(&mut self, shape: &Constraints) -> Result<Automaton, Problem> {
+        let Texts { free, counted } = self.lengthened(shape)?;
+        if counted.is_none() {
+            self.note_uncounted(shape);
+        }
+        Ok(counted.unwrap_or(free))
+    }
+
     fn string(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
         if shape.length.is_never() {
             return Ok(Node::never());
@@ -365,72 +374,6 @@ impl SchemaReader<'_> {
         Ok(Node::sequence([open, blank.clone(), body, blank, close]))
     }
 
-    /// The members that an object may have in addition to the named ones.
-    fn others(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Vec<Node>, Problem> {
-        // Most objects have no others, and computing their keys is slow.
-        if shape.property_names.is_empty() && shape.pattern_properties.is_empty() && !self.allows_more(shape) {
-            return Ok(Vec::new());
-        }
-        let declared: Vec<&str> = shape.properties.iter().map(|(name, _)| name.as_str()).collect();
-        let free = Automaton::one_of(declared.iter().copied()).complement();
-        let mut free = if declared.is_empty() { Automaton::anything() } else { free };
-        let too_large = || Problem::too_large(&shape.path, "the keys of this object need too many states");
-        for names in shape.property_names.clone() {
-            for names in self.shapes(&names)? {
-                if names.types & types::STRING == 0 {
-                    return Ok(Vec::new());
-                }
-                let keys = match &names.values {
-                    Some(values) => Automaton::one_of(values.iter().filter_map(Value::as_str)),
-                    None => {
-                        let Texts { free, counted } = self.lengthened(&names)?;
-                        if counted.is_none() {
-                            self.note_uncounted(&names);
-                        }
-                        counted.unwrap_or(free)
-                    }
-                };
-                free = free.both(&keys).ok_or_else(too_large)?;
-            }
-        }
-        let mut nodes = Vec::new();
-        let mut rest = free.clone();
-        for (at, (pattern, schema)) in shape.pattern_properties.iter().enumerate() {
-            let problem = |problem| Problem::at(&shape.path, &format!("a key of `patternProperties` {problem}"));
-            let Some(keys) = texts_of(pattern).map_err(problem)? else {
-                let message = "look-around, back-references and very large patterns are not enforced";
-                self.note(Effect::Looser, &shape.path, "patternProperties", message);
-                continue;
-            };
-            let value = self.value(schema, style, &format!("{name}-pattern{at}"))?;
-            let own = free.both(&keys).ok_or_else(too_large)?;
-            nodes.push(self.member(&own, value, style, &format!("{name}-pattern{at}"))?);
-            rest = rest.both(&keys.complement()).ok_or_else(too_large)?;
-        }
-        if !self.allows_more(shape) {
-            return Ok(nodes);
-        }
-        let schema = shape.additional.clone().unwrap_or_else(Schema::anything);
-        let value = self.value(&schema, style, &format!("{name}-other"))?;
-        nodes.push(self.member(&rest, value, style, &format!("{name}-other"))?);
-        Ok(nodes)
-    }
-
-    /// Whether an object may have unnamed members. If `additionalProperties` is absent, a note states the assumption.
-    fn allows_more(&mut self, shape: &Constraints) -> bool {
-        match &shape.additional {
-            Some(schema) => !schema.is_false(),
-            None if shape.names_members && !self.open => {
-                let message = "only the members of the schema are allowed: `additionalProperties` is not set";
-                if !self.notes.iter().any(|note| note.message == message) {
-                    self.note(Effect::Tighter, &shape.path, "additionalProperties", message);
-                }
-                false
-            }
-            None => true,
-        }
-    }
-
     /// A member whose key is one of these texts.
     fn member(&mut self, keys: &Automaton, value: Node, style: &Style, name: &str) -> Result<Node, Problem> {
         if value.is_never() || keys.is_empty() {
@@ -456,15 +399,9 @@ impl SchemaReader<'_> {
         order: Order,
     ) -> Result<Node, Problem> {
         let mut members = Vec::new();
-        for (key, mut schema) in shape.named_members(style.sorted) {
-            let key = &key;
-            for (pattern, own) in &shape.pattern_properties {
-                if texts_of(pattern).ok().flatten().is_some_and(|keys| keys.accepts(key)) {
-                    schema = schema.and(own);
-                }
-            }
+        for (key, schema) in &self.named_members(shape, style.sorted)? {
             let required = shape.required.contains(key);
-            let value = self.value(&schema, style, &format!("{name}-{key}"))?;
+            let value = self.value(schema, style, &format!("{name}-{key}"))?;
             let written = style.key(key);
             if written.is_never() && !value.is_never() {
                 let path = format!("{}/properties/{}", shape.path, escaped(key));
@@ -480,7 +417,13 @@ impl SchemaReader<'_> {
             let colon = style.colon(self.rules);
             members.push(Member { node: Node::sequence([written, colon, value]), required });
         }
-        let extra = Node::choice(self.others(shape, style, name)?);
+        let mut others = Vec::new();
+        for other in self.other_members(shape, "members")? {
+            let name = format!("{name}-{}", other.label);
+            let value = self.value(&other.schema, style, &name)?;
+            others.push(self.member(&other.keys, value, style, &name)?);
+        }
+        let extra = Node::choice(others);
         let mut others = (!extra.is_never()).then_some((extra, 0, None));
         let Count { min, max } = shape.member_count;
         let required = members.iter().filter(|member| member.required).count() as u64;
@@ -555,7 +498,7 @@ fn unquoted(node: &Node, style: &Style) -> Option<Node> {
 }
 
 /// Why a text is not a pattern.
-struct NotAPattern {
+pub(super) struct NotAPattern {
     why: String,
 }
 
@@ -566,7 +509,7 @@ impl fmt::Display for NotAPattern {
 }
 
 /// The texts of a pattern; `None` if it is not regular, or too large.
-fn texts_of(pattern: &str) -> Result<Option<Automaton>, NotAPattern> {
+pub(super) fn texts_of(pattern: &str) -> Result<Option<Automaton>, NotAPattern> {
     match of_schema(pattern) {
         Ok(regular) => Ok(regular.and_then(|regular| Automaton::from_pattern(&regular))),
         Err(error) if error.is_unsupported => Ok(None),
