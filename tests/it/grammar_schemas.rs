@@ -168,3 +168,20 @@ fn arguments_that_are_written_one_by_one_may_have_names_of_a_pattern() {
         assert_eq!(verdict(&grammar, &call), wanted, "{arguments}");
     }
 }
+
+#[test]
+fn an_item_satisfies_the_schemas_of_all_branches() {
+    assert_judged(&[
+        (
+            r#"{"allOf": [{"prefixItems": [{"type": "integer"}]}, {"type": "array", "items": {"type": "string"}}]}"#,
+            &["[]"],
+            &["[1]", r#"["a"]"#],
+        ),
+        (
+            r#"{"allOf": [{"prefixItems": [{"type": "integer"}], "items": {"type": "string"}},
+                {"type": "array", "prefixItems": [{}, {"maxLength": 1}]}]}"#,
+            &["[1]", r#"[1, "a"]"#, r#"[1, "a", "abc"]"#],
+            &[r#"["a"]"#, r#"[1, "ab"]"#, "[1, 2]"],
+        ),
+    ]);
+}

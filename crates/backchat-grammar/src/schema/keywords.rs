@@ -101,8 +101,14 @@ impl SchemaReader<'_> {
                 "maxProperties" => shape.member_count.at_most(number),
                 "minItems" => shape.item_count.at_least(number),
                 "maxItems" => shape.item_count.at_most(number),
-                "items" if value.as_list().is_none() => add(&mut shape.items, own()),
-                "prefixItems" | "items" => merge_prefix(shape, schemas(value, keyword, path)),
+                // Read together with `prefixItems`.
+                "items" if entries.contains_key("prefixItems") => {}
+                "items" if value.as_list().is_none() => merge_items(shape, &[], Some(own())),
+                "items" | "prefixItems" => {
+                    let rest = entries.get("items").filter(|items| items.as_list().is_none());
+                    let rest = rest.map(|items| Schema::new(items, format!("{path}/items")));
+                    merge_items(shape, &schemas(value, keyword, path), rest);
+                }
                 "uniqueItems" if value.is_truthy() => {
                     self.note(Effect::Looser, path, keyword, "items may repeat: a grammar cannot track them");
                 }
@@ -244,14 +250,6 @@ fn keep_text(known: &mut Vec<(String, String)>, text: &str, path: &str) {
     }
 }
 
-/// Adds a schema that must hold in addition to the known one.
-fn add(known: &mut Option<Schema>, own: Schema) {
-    *known = Some(match known.take() {
-        Some(known) => known.and(&own),
-        None => own,
-    });
-}
-
 fn keep_values(shape: &mut Constraints, values: Vec<Value>) {
     let Some(known) = &mut shape.values else {
         shape.values = Some(values);
@@ -261,13 +259,20 @@ fn keep_values(shape: &mut Constraints, values: Vec<Value>) {
     known.retain(|value| listed.contains(value));
 }
 
-fn merge_prefix(shape: &mut Constraints, schemas: Vec<Schema>) {
-    for (at, schema) in schemas.into_iter().enumerate() {
-        match shape.prefix.get_mut(at) {
-            Some(known) => *known = known.clone().and(&schema),
-            None => shape.prefix.push(schema),
-        }
-    }
+/// Adds the schemas of the first items, and that of the others. Where only one branch lists a first item, the other branch
+/// holds it to the schema of its others.
+fn merge_items(shape: &mut Constraints, prefix: &[Schema], items: Option<Schema>) {
+    let both = |known: Option<&Schema>, own: Option<&Schema>| match (known, own) {
+        (Some(known), Some(own)) => Some(known.clone().and(own)),
+        (known, own) => known.or(own).cloned(),
+    };
+    let count = shape.prefix.len().max(prefix.len());
+    let first = |at: usize| {
+        let known = shape.prefix.get(at).or(shape.items.as_ref());
+        both(known, prefix.get(at).or(items.as_ref())).unwrap_or_else(Schema::anything)
+    };
+    shape.prefix = (0..count).map(first).collect();
+    shape.items = both(shape.items.as_ref(), items.as_ref());
 }
 
 fn divisor(a: u64, b: u64) -> u64 {
