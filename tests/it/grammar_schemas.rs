@@ -185,3 +185,51 @@ fn an_item_satisfies_the_schemas_of_all_branches() {
         ),
     ]);
 }
+
+#[test]
+fn listed_values_satisfy_the_keywords_beside_them() {
+    assert_judged(&[
+        (
+            r#"{"enum": [{"a": 1}, {"a": 2}], "type": "object", "properties": {"a": {"minimum": 2}}}"#,
+            &[r#"{"a": 2}"#],
+            &[r#"{"a": 1}"#],
+        ),
+        (
+            r#"{"enum": [{"a": 1}, {"b": 1}, {"a": 1, "c": 2}], "required": ["a"], "additionalProperties": false,
+                "properties": {"a": {"type": "integer"}, "b": {}}}"#,
+            &[r#"{"a": 1}"#],
+            &[r#"{"b": 1}"#, r#"{"a": 1, "c": 2}"#],
+        ),
+        (r#"{"enum": [{"ab": 1}, {"c": 1}], "propertyNames": {"pattern": "a"}}"#, &[r#"{"ab": 1}"#], &[r#"{"c": 1}"#]),
+        (r#"{"enum": [[1, 2], [1]], "minItems": 2}"#, &["[1, 2]"], &["[1]"]),
+        (
+            r#"{"enum": [[1], [1, "a"], ["a"], [1, 2]], "prefixItems": [{"type": "integer"}], "items": {"type": "string"}}"#,
+            &["[1]", r#"[1, "a"]"#],
+            &[r#"["a"]"#, "[1, 2]"],
+        ),
+        (r#"{"enum": [[1], [2]], "not": {"const": [1]}}"#, &["[2]"], &["[1]"]),
+        // Numbers are equal if their values are.
+        (r#"{"allOf": [{"enum": [1, 2]}, {"enum": [1.0]}]}"#, &["1"], &["2"]),
+    ]);
+    let model = Model::named("hermes");
+    for (schema, noted) in [
+        (r#"{"not": {"const": {"a": 1}}}"#, vec!["not"]),
+        (r#"{"not": {"enum": [[1], "x"]}}"#, vec!["not"]),
+        (r#"{"type": "string", "not": {"const": [1]}}"#, vec![]),
+        (r#"{"oneOf": [{"enum": [1, 2]}, {"enum": [1.0]}]}"#, vec!["oneOf"]),
+    ] {
+        let grammar = build(model, &argument(schema)).unwrap();
+        assert_eq!(keywords(&grammar, Effect::Looser), noted, "{schema}");
+    }
+}
+
+#[test]
+fn arguments_may_be_listed_as_a_whole() {
+    let parameters = r#"{"enum": [{"a": 1}, {"a": 2}, "a"], "properties": {"a": {"maximum": 1}}}"#;
+    let grammar = build(Model::named("hermes"), parameters).unwrap();
+    for (arguments, wanted) in [(r#"{"a": 1}"#, "accept"), (r#"{"a": 2}"#, "reject"), ("{}", "reject")] {
+        assert_eq!(judged(&grammar, arguments), wanted, "{arguments}");
+    }
+    let grammar = build(Model::named("qwen3_coder"), parameters).unwrap();
+    assert_eq!(keywords(&grammar, Effect::Looser), ["enum"]);
+}

@@ -3,6 +3,7 @@
 use super::SchemaContext;
 use super::paired_value::PairedValues;
 use crate::automaton::Automaton;
+use crate::notes::Effect;
 use crate::rules::Node;
 use crate::schema::{Cause, Constraints, Member, Problem, SchemaReader, bare_keys};
 use backchat_derive::wire::structure::{KEY_AGAIN, Pairs};
@@ -18,6 +19,10 @@ impl<'r> PairedArguments<'r> {
     /// The arguments of an object.
     pub fn arguments(&self, reader: &mut SchemaReader<'r>, shape: &Constraints) -> Result<Node, Problem> {
         let properties = reader.named_members(shape, self.values.written.sorted)?;
+        if shape.values.is_some() {
+            let message = "a list of all arguments is not enforced: they are written one by one";
+            reader.note(Effect::Looser, &shape.path, "enum", message);
+        }
         let cut = &self.pairs.cut;
         let tool = reader.tool.clone();
         let mut members = Vec::new();

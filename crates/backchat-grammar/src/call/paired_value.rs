@@ -239,7 +239,7 @@ impl<'r> PairedValues<'r> {
         let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
         if let Some(values) = &shape.values {
             let mut nodes = Vec::new();
-            for text in reader.fitting(shape, values).into_iter().filter_map(Value::as_str) {
+            for text in reader.fitting(shape, values)?.into_iter().filter_map(Value::as_str) {
                 if self.free_texts.bare.accepts(text) {
                     nodes.push(style.literal(text));
                 }

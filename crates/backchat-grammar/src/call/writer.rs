@@ -9,7 +9,7 @@ use crate::notes::{Effect, Note};
 use crate::reader::NamedIds;
 use crate::request::Tool;
 use crate::rules::{Node, Rules, Strings};
-use crate::schema::{Order, Problem, Schema, SchemaReader, types};
+use crate::schema::{Constraints, Order, Problem, Schema, SchemaReader, types};
 use crate::value::{Space, Style, native, unquoted_json};
 use backchat_derive::wire::structure::{Arguments, CallPart, Calls, Encoding};
 use backchat_derive::wire::written::Written;
@@ -136,7 +136,10 @@ impl<'r> CallWriter<'r> {
                 let message = format!("this wire format writes keys without quotes and cannot write {key:?}");
                 return Err(Problem::of_wire("/required", &message));
             }
-            nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
+            nodes.push(match &shape.values {
+                Some(_) => reader.shape(&Constraints { types: types::OBJECT, ..shape.clone() }, &style, &tool.name)?,
+                None => reader.object(shape, &style, &tool.name, reading.order)?,
+            });
         }
         let says_all = tool.input.is_none() && reading.order == Order::Schema;
         let native = says_all

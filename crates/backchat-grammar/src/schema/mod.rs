@@ -1,5 +1,6 @@
 //! Compiles a JSON Schema to the rules of the values it allows.
 
+mod fitting;
 mod keywords;
 mod listed;
 mod members;

@@ -28,7 +28,7 @@ impl Constraints {
     }
 
     /// The schema of a listed member.
-    fn member_named(&self, name: &str, patterns: &KeyPatterns) -> Schema {
+    pub(super) fn member_named(&self, name: &str, patterns: &KeyPatterns) -> Schema {
         let matches = |keys: &Option<Automaton>| keys.as_ref().is_some_and(|keys| keys.accepts(name));
         let matched: Vec<usize> =
             patterns.iter().enumerate().filter(|(_, keys)| matches(keys)).map(|(at, _)| at).collect();
@@ -153,7 +153,7 @@ impl SchemaReader<'_> {
         }
         match &branch.values {
             Some(values) => {
-                let names = self.fitting(branch, values);
+                let names = self.fitting(branch, values)?;
                 Ok(Automaton::one_of(names.into_iter().filter_map(Value::as_str)))
             }
             None => self.texts_of_length(branch),

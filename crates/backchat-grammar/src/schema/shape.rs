@@ -5,6 +5,7 @@ use crate::notes::Effect;
 use backchat_core::json::{Object, Value};
 
 use super::SchemaReader;
+use super::listed::Listed;
 
 /// The types of values, as bits: integers and fractions are distinct.
 pub(crate) mod types {
@@ -75,6 +76,11 @@ impl Count {
 
     pub fn is_never(self) -> bool {
         self.max.is_some_and(|max| max < self.min)
+    }
+
+    /// Whether a value may have this many.
+    pub fn holds(self, count: usize) -> bool {
+        count as u64 >= self.min && self.max.is_none_or(|max| count as u64 <= max)
     }
 
     /// The bounds of the repetition that is left after this many.
@@ -193,7 +199,10 @@ impl SchemaReader<'_> {
                 (types, shape.values, tags)
             })
             .collect();
-        let disjoint = |a: &[Value], b: &[Value]| !a.iter().any(|value| b.contains(value));
+        let disjoint = |a: &[Value], b: &[Value]| {
+            let listed = Listed::new(b);
+            !a.iter().any(|value| listed.contains(value))
+        };
         facts.iter().enumerate().all(|(at, (types, values, tags))| {
             facts.iter().skip(at + 1).all(|(other_types, other_values, other_tags)| {
                 // A whole number satisfies `number` as well.

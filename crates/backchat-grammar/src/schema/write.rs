@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::listed::Listed;
 use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
 use super::shape::{Constraints, Count, Schema, escaped, type_of, types};
 use super::{Problem, SchemaReader};
@@ -34,7 +33,7 @@ impl SchemaReader<'_> {
     /// A value of one shape.
     pub(crate) fn shape(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
         if let Some(values) = &shape.values {
-            let nodes = self.fitting(shape, values).into_iter().map(|value| style.value(value, self.free_texts));
+            let nodes = self.fitting(shape, values)?.into_iter().map(|value| style.value(value, self.free_texts));
             return Ok(Node::choice(nodes.collect::<Vec<_>>()));
         }
         let mut nodes = Vec::new();
@@ -57,27 +56,8 @@ impl SchemaReader<'_> {
         Ok(Node::choice(nodes))
     }
 
-    /// The listed values of a schema that satisfy its constraints on numbers and texts.
-    pub(crate) fn fitting<'v>(&mut self, shape: &Constraints, values: &'v [Value]) -> Vec<&'v Value> {
-        let text = self.quietly(|reader| reader.text_of(shape));
-        let refused = Listed::new(&shape.not_values);
-        let fits = |value: &&Value| match value {
-            _ if shape.types & type_of(value) == 0 || refused.contains(value) => false,
-            Value::Number(number) => shape.bounds.hold(number.as_str()),
-            Value::String(value) => {
-                let count = value.chars().count() as u64;
-                let is_allowed = |free: &Option<Automaton>| free.as_ref().is_none_or(|free| free.accepts(value));
-                count >= shape.length.min
-                    && shape.length.max.is_none_or(|most| count <= most)
-                    && text.as_ref().is_ok_and(is_allowed)
-            }
-            _ => true,
-        };
-        values.iter().filter(fits).collect()
-    }
-
     /// The texts allowed for a string, apart from its length; `None` if any is.
-    fn text_of(&mut self, shape: &Constraints) -> Result<Option<Automaton>, Problem> {
+    pub(super) fn text_of(&mut self, shape: &Constraints) -> Result<Option<Automaton>, Problem> {
         let mut all: Option<Automaton> = None;
         let mut texts: Vec<(Option<Cow<'static, Automaton>>, &str, &str)> = Vec::new();
         for (pattern, path) in &shape.patterns {
@@ -326,6 +306,7 @@ impl SchemaReader<'_> {
         if shape.item_count.is_never() {
             return Ok(Node::never());
         }
+        self.note_refused(shape, types::ARRAY);
         let mut members = Vec::new();
         let mut ended = false;
         for (at, schema) in shape.prefix.iter().enumerate() {
@@ -374,6 +355,13 @@ impl SchemaReader<'_> {
         Ok(Node::sequence([open, blank.clone(), body, blank, close]))
     }
 
+    /// Notes that refused values of a type are allowed.
+    fn note_refused(&mut self, shape: &Constraints, kind: u8) {
+        if shape.not_values.iter().any(|value| type_of(value) == kind) {
+            self.note(Effect::Looser, &shape.path, "not", "lists and objects that `not` names are allowed");
+        }
+    }
+
     /// A member whose key is one of these texts.
     fn member(&mut self, keys: &Automaton, value: Node, style: &Style, name: &str) -> Result<Node, Problem> {
         if value.is_never() || keys.is_empty() {
@@ -398,6 +386,7 @@ impl SchemaReader<'_> {
         name: &str,
         order: Order,
     ) -> Result<Node, Problem> {
+        self.note_refused(shape, types::OBJECT);
         let mut members = Vec::new();
         for (key, schema) in &self.named_members(shape, style.sorted)? {
             let required = shape.required.contains(key);
