@@ -233,3 +233,25 @@ fn arguments_may_be_listed_as_a_whole() {
     let grammar = build(Model::named("qwen3_coder"), parameters).unwrap();
     assert_eq!(keywords(&grammar, Effect::Looser), ["enum"]);
 }
+
+#[test]
+fn counts_are_read_in_any_spelling_and_others_are_noted() {
+    assert_judged(&[
+        (r#"{"type": "array", "items": {"type": "null"}, "minItems": 2e0}"#, &["[null, null]"], &["[null]"]),
+        (r#"{"type": "string", "minLength": 1.0}"#, &[r#""a""#], &[r#""""#]),
+        (r#"{"type": "integer", "multipleOf": 5.0}"#, &["5"], &["6"]),
+    ]);
+    let model = Model::named("hermes");
+    for (schema, keyword, words) in [
+        (r#"{"type": "array", "minItems": "1"}"#, "minItems", r#"`"1"` has no effect"#),
+        (r#"{"type": "array", "minItems": -1}"#, "minItems", "`-1` has no effect"),
+        (r#"{"type": "string", "maxLength": 1.5}"#, "maxLength", "`1.5` has no effect"),
+        (r#"{"type": 5}"#, "type", "`5` is not a type of JSON Schema"),
+        (r#"{"type": ["string", 5]}"#, "type", "`5` is not a type of JSON Schema"),
+    ] {
+        let grammar = build(model, &argument(schema)).unwrap();
+        let noted = notes(&grammar, Effect::Assumed);
+        assert_eq!(noted.iter().filter_map(|note| note.keyword.as_deref()).collect::<Vec<_>>(), [keyword], "{schema}");
+        assert!(noted[0].message.starts_with(words), "{schema}: {}", noted[0].message);
+    }
+}

@@ -61,6 +61,12 @@ impl Decimal {
         Some(Self { negative, whole, fraction })
     }
 
+    /// Its value if it is whole and not negative; the largest one if it is larger.
+    pub fn as_u64(&self) -> Option<u64> {
+        let is_whole = self.fraction.is_empty() && !self.negative;
+        is_whole.then(|| self.whole.parse().unwrap_or(u64::MAX))
+    }
+
     fn is_zero(&self) -> bool {
         self.whole == "0" && self.fraction.is_empty()
     }

@@ -27,6 +27,12 @@ fn text<'v>(value: &'v Value, keyword: &str, path: &str) -> Result<&'v str, Prob
     value.as_str().ok_or_else(|| Problem::at(path, &format!("`{keyword}` must be a string")))
 }
 
+/// A whole number that is not negative, in any spelling.
+fn whole(value: &Value) -> Option<u64> {
+    let Value::Number(number) = value else { return None };
+    Decimal::read(number.as_str())?.as_u64()
+}
+
 /// The names of types in `type`.
 fn names_of(value: &Value) -> Vec<&str> {
     match value {
@@ -77,7 +83,6 @@ impl SchemaReader<'_> {
         };
         for (keyword, value) in entries {
             let own = || Schema::new(value, format!("{path}/{keyword}"));
-            let number = value.as_u64();
             shape.names_members |= matches!(keyword, "properties" | "patternProperties");
             match keyword {
                 // Both are read together, after the other keywords.
@@ -88,8 +93,8 @@ impl SchemaReader<'_> {
                     self.bound(shape, entries, keyword, value, path);
                 }
                 "multipleOf" => self.multiple(shape, value, path),
-                "minLength" => shape.length.at_least(number),
-                "maxLength" => shape.length.at_most(number),
+                "minLength" => shape.length.at_least(self.count(value, keyword, path)),
+                "maxLength" => shape.length.at_most(self.count(value, keyword, path)),
                 "pattern" => keep_text(&mut shape.patterns, text(value, keyword, path)?, path),
                 "format" => keep_text(&mut shape.formats, text(value, keyword, path)?, path),
                 "properties" => members(value, keyword, path).for_each(|member| keep_property(shape, member)),
@@ -97,10 +102,10 @@ impl SchemaReader<'_> {
                 "additionalProperties" => shape.additional.push(Additional::beside(entries, own())),
                 "propertyNames" => shape.property_names.push(own()),
                 "required" => require(shape, value),
-                "minProperties" => shape.member_count.at_least(number),
-                "maxProperties" => shape.member_count.at_most(number),
-                "minItems" => shape.item_count.at_least(number),
-                "maxItems" => shape.item_count.at_most(number),
+                "minProperties" => shape.member_count.at_least(self.count(value, keyword, path)),
+                "maxProperties" => shape.member_count.at_most(self.count(value, keyword, path)),
+                "minItems" => shape.item_count.at_least(self.count(value, keyword, path)),
+                "maxItems" => shape.item_count.at_most(self.count(value, keyword, path)),
                 // Read together with `prefixItems`.
                 "items" if entries.contains_key("prefixItems") => {}
                 "items" if value.as_list().is_none() => merge_items(shape, &[], Some(own())),
@@ -142,8 +147,9 @@ impl SchemaReader<'_> {
     fn types(&mut self, shape: &mut Constraints, entries: &Object, path: &str) {
         let Some(value) = entries.get("type") else { return };
         let mut bits = 0;
-        for name in names_of(value) {
-            bits |= named(name).unwrap_or_else(|| {
+        for name in value.as_list().unwrap_or(std::slice::from_ref(value)) {
+            bits |= name.as_str().and_then(named).unwrap_or_else(|| {
+                let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
                 let message = format!("`{name}` is not a type of JSON Schema");
                 self.note(Effect::Assumed, path, "type", &message);
                 types::ALL
@@ -176,8 +182,18 @@ impl SchemaReader<'_> {
         }
     }
 
+    /// The number of a keyword that counts; `None`, with a note, if it is not one.
+    fn count(&mut self, value: &Value, keyword: &str, path: &str) -> Option<u64> {
+        let count = whole(value);
+        if count.is_none() {
+            let message = format!("`{value}` has no effect: it must be a whole number that is not negative");
+            self.note(Effect::Assumed, path, keyword, &message);
+        }
+        count
+    }
+
     fn multiple(&mut self, shape: &mut Constraints, value: &Value, path: &str) {
-        let Some(number) = value.as_u64().filter(|number| (1..=100).contains(number)) else {
+        let Some(number) = whole(value).filter(|number| (1..=100).contains(number)) else {
             let message = "multiples are enforced for whole numbers up to 100";
             return self.note(Effect::Looser, path, "multipleOf", message);
         };
