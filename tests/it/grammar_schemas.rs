@@ -255,3 +255,30 @@ fn counts_are_read_in_any_spelling_and_others_are_noted() {
         assert!(noted[0].message.starts_with(words), "{schema}: {}", noted[0].message);
     }
 }
+
+#[test]
+fn numbers_are_refused_in_every_spelling() {
+    assert_judged(&[
+        (r#"{"type": "number", "not": {"const": 0}}"#, &["0.1", "-0.1", "10"], &["0", "0.0", "-0", "-0.00", "0e0"]),
+        (r#"{"type": "number", "not": {"const": -1.5}}"#, &["1.5", "-1.25", "-15"], &["-1.5", "-1.50"]),
+        (r#"{"type": "integer", "not": {"enum": [0, -5.0]}}"#, &["5", "-55"], &["0", "-5"]),
+        (r#"{"type": "number", "not": {"type": "integer"}}"#, &["5.5", "-0.5", "5.05"], &["5", "5.0", "-5.00"]),
+        (r#"{"enum": [5.0, 5.5, 1], "not": {"type": "integer"}}"#, &["5.5"], &["5.0", "1"]),
+        (r#"{"enum": [5.0, 5.5], "type": "integer"}"#, &["5.0"], &["5.5"]),
+    ]);
+}
+
+#[test]
+fn numbers_that_have_no_exponent_are_noted() {
+    let model = Model::named("hermes");
+    for (schema, keyword) in [
+        (r#"{"type": "number"}"#, None),
+        (r#"{"type": "integer", "minimum": 1}"#, None),
+        (r#"{"type": "number", "minimum": 0}"#, Some("minimum")),
+        (r#"{"type": "number", "exclusiveMaximum": 0}"#, Some("maximum")),
+        (r#"{"type": "number", "not": {"const": 1}}"#, Some("not")),
+    ] {
+        let grammar = build(model, &argument(schema)).unwrap();
+        assert_eq!(keywords(&grammar, Effect::Tighter).first().copied(), keyword, "{schema}");
+    }
+}

@@ -61,10 +61,23 @@ impl Decimal {
         Some(Self { negative, whole, fraction })
     }
 
+    pub fn is_whole(&self) -> bool {
+        self.fraction.is_empty()
+    }
+
     /// Its value if it is whole and not negative; the largest one if it is larger.
     pub fn as_u64(&self) -> Option<u64> {
-        let is_whole = self.fraction.is_empty() && !self.negative;
-        is_whole.then(|| self.whole.parse().unwrap_or(u64::MAX))
+        (self.is_whole() && !self.negative).then(|| self.whole.parse().unwrap_or(u64::MAX))
+    }
+
+    /// Its spellings without sign and exponent.
+    fn spellings(&self) -> Regular {
+        let zeros = class('0', '0');
+        let fraction = match self.is_whole() {
+            true => maybe(Regular::Concat(vec![class('.', '.'), zeros.repeat(1, None)])),
+            false => Regular::Concat(vec![Regular::text(&format!(".{}", self.fraction)), zeros.repeat(0, None)]),
+        };
+        Regular::Concat(vec![Regular::text(&self.whole), fraction])
     }
 
     fn is_zero(&self) -> bool {
@@ -233,6 +246,14 @@ fn count(digits: &str) -> u32 {
     u32::try_from(digits.len()).unwrap_or(u32::MAX)
 }
 
+/// Every text but the spellings of these numbers that are negative, or that are not, without their sign; `None` if there
+/// are too many states.
+pub(crate) fn other_than(numbers: &[&str], negative: bool) -> Option<Automaton> {
+    let numbers = numbers.iter().filter_map(|number| Decimal::read(number));
+    let spellings = numbers.filter(|number| number.negative == negative).map(|number| number.spellings());
+    Some(Automaton::from_pattern(&Regular::Alternate(spellings.collect()))?.complement())
+}
+
 /// The multiples of a number, without sign.
 fn multiples(of: u64) -> Automaton {
     let mut made = Automaton::default();
@@ -263,6 +284,13 @@ pub(crate) static ANY_NUMBER: LazyLock<Automaton> = LazyLock::new(|| {
 /// Whole numbers of JSON.
 pub(crate) static ANY_WHOLE: LazyLock<Automaton> = LazyLock::new(|| {
     let number = Regular::Concat(vec![maybe(class('-', '-')), digits(true)]);
+    Automaton::from_pattern(&number).unwrap_or_else(Automaton::nothing)
+});
+
+/// Numbers whose value is whole, without an exponent.
+pub(crate) static WHOLE_VALUE: LazyLock<Automaton> = LazyLock::new(|| {
+    let zeros = maybe(Regular::Concat(vec![class('.', '.'), class('0', '0').repeat(1, None)]));
+    let number = Regular::Concat(vec![maybe(class('-', '-')), digits(true), zeros]);
     Automaton::from_pattern(&number).unwrap_or_else(Automaton::nothing)
 });
 

@@ -1,7 +1,7 @@
 //! Decides which listed values satisfy the other keywords of their schema.
 
 use super::listed::{Listed, same};
-use super::shape::{Constraints, Schema, type_of};
+use super::shape::{Constraints, Schema, type_of, types};
 use super::{Problem, SchemaReader};
 use crate::automaton::Automaton;
 use backchat_core::json::{Object, Value};
@@ -24,7 +24,9 @@ impl SchemaReader<'_> {
     /// Whether a value satisfies the constraints on its type.
     fn fits(&mut self, shape: &Constraints, text: Option<&Automaton>, value: &Value) -> Result<bool, Problem> {
         Ok(match value {
-            Value::Number(number) => shape.bounds.hold(number.as_str()),
+            Value::Number(number) => {
+                shape.bounds.hold(number.as_str()) && !(shape.not_whole && type_of(value) & types::WHOLE != 0)
+            }
             Value::String(value) => {
                 shape.length.holds(value.chars().count()) && text.is_none_or(|text| text.accepts(value))
             }

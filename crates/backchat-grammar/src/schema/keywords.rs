@@ -214,6 +214,7 @@ impl SchemaReader<'_> {
             Some(("type", value)) => {
                 for name in names_of(value) {
                     shape.types &= !named(name).unwrap_or(0);
+                    shape.not_whole |= name == "integer";
                 }
             }
             Some(("const", value)) => shape.not_values.push(value.clone()),

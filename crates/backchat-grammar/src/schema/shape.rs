@@ -1,6 +1,6 @@
 //! One JSON Schema with everything that applies to the same value merged: types, bounds, patterns, members.
 
-use crate::automaton::number::Bounds;
+use crate::automaton::number::{Bounds, Decimal};
 use crate::notes::Effect;
 use backchat_core::json::{Object, Value};
 
@@ -115,6 +115,8 @@ pub(crate) struct Constraints {
     /// The only values allowed.
     pub values: Option<Vec<Value>>,
     pub not_values: Vec<Value>,
+    /// Whether whole numbers are refused in every spelling: `5.0` is one for a schema.
+    pub not_whole: bool,
     pub bounds: Bounds,
     pub length: Count,
     pub patterns: Vec<(String, String)>,
@@ -163,6 +165,9 @@ pub(crate) fn type_of(value: &Value) -> u8 {
         Value::Null => types::NULL,
         Value::Bool(_) => types::BOOLEAN,
         Value::Number(number) if number.is_integer() => types::WHOLE,
+        Value::Number(number) if Decimal::read(number.as_str()).is_some_and(|number| number.is_whole()) => {
+            types::WHOLE | types::FRACTION
+        }
         Value::Number(_) => types::FRACTION,
         Value::String(_) => types::STRING,
         Value::List(_) => types::ARRAY,

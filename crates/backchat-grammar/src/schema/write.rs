@@ -6,7 +6,7 @@ use std::fmt;
 use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
 use super::shape::{Constraints, Count, Schema, escaped, type_of, types};
 use super::{Problem, SchemaReader};
-use crate::automaton::number::{ANY_NUMBER, ANY_WHOLE, EXACT};
+use crate::automaton::number::{ANY_NUMBER, ANY_WHOLE, EXACT, WHOLE_VALUE, other_than};
 use crate::automaton::{Automaton, LAST, MOST_STATES, format};
 use crate::custom::Input;
 use crate::notes::Effect;
@@ -277,13 +277,10 @@ impl SchemaReader<'_> {
             let number = if self.exact_integers { number.both(&EXACT).ok_or_else(too_large)? } else { number.clone() };
             return Ok(self.rules.text(name, number));
         }
-        if shape.bounds.multiple.is_some() && !is_whole {
-            let message = "multiples are enforced for whole numbers only";
-            self.note(Effect::Looser, &shape.path, "multipleOf", message);
-        }
+        self.note_numbers(shape, is_whole);
         let (mut up, mut down) = shape.bounds.automata(is_whole).ok_or_else(too_large)?;
         if is_fraction {
-            let whole = ANY_WHOLE.complement();
+            let whole = if shape.not_whole { &*WHOLE_VALUE } else { &*ANY_WHOLE }.complement();
             up = up.both(&whole).ok_or_else(too_large)?;
             down = down.both(&whole).ok_or_else(too_large)?;
         }
@@ -292,13 +289,37 @@ impl SchemaReader<'_> {
             down = down.both(&EXACT).ok_or_else(too_large)?;
         }
         if !not.is_empty() {
-            let negative = not.iter().filter_map(|number| number.strip_prefix('-'));
-            up = up.both(&Automaton::one_of(not.iter().copied()).complement()).ok_or_else(too_large)?;
-            down = down.both(&Automaton::one_of(negative).complement()).ok_or_else(too_large)?;
+            up = up.both(&other_than(&not, false).ok_or_else(too_large)?).ok_or_else(too_large)?;
+            down = down.both(&other_than(&not, true).ok_or_else(too_large)?).ok_or_else(too_large)?;
         }
         let up = self.rules.text(name, up);
         let down = self.rules.text(&format!("{name}-below"), down);
         Ok(Node::choice([up, Node::sequence([style.literal("-"), down])]))
+    }
+
+    /// Notes what the constraints of numbers leave out.
+    fn note_numbers(&mut self, shape: &Constraints, is_whole: bool) {
+        let bounds = &shape.bounds;
+        if is_whole {
+            return;
+        }
+        if bounds.multiple.is_some() {
+            let message = "multiples are enforced for whole numbers only";
+            self.note(Effect::Looser, &shape.path, "multipleOf", message);
+        }
+        let keyword = match (&bounds.least, &bounds.most) {
+            (Some(_), _) => "minimum",
+            (None, Some(_)) => "maximum",
+            (None, None)
+                if shape.not_whole
+                    || shape.not_values.iter().any(|value| type_of(value) & (types::WHOLE | types::FRACTION) != 0) =>
+            {
+                "not"
+            }
+            (None, None) => return,
+        };
+        let message = "constrained numbers are written without an exponent";
+        self.note(Effect::Tighter, &shape.path, keyword, message);
     }
 
     fn array(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
@@ -357,7 +378,7 @@ impl SchemaReader<'_> {
 
     /// Notes that refused values of a type are allowed.
     fn note_refused(&mut self, shape: &Constraints, kind: u8) {
-        if shape.not_values.iter().any(|value| type_of(value) == kind) {
+        if shape.not_values.iter().any(|value| type_of(value) & kind != 0) {
             self.note(Effect::Looser, &shape.path, "not", "lists and objects that `not` names are allowed");
         }
     }
