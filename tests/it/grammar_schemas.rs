@@ -282,3 +282,32 @@ fn numbers_that_have_no_exponent_are_noted() {
         assert_eq!(keywords(&grammar, Effect::Tighter).first().copied(), keyword, "{schema}");
     }
 }
+
+#[test]
+fn items_of_few_listed_values_differ() {
+    assert_judged(&[
+        (
+            r#"{"type": "array", "uniqueItems": true, "items": {"enum": ["a", "b", "c"]}}"#,
+            &["[]", r#"["a"]"#, r#"["b", "a"]"#, r#"["c", "a", "b"]"#],
+            &[r#"["a", "a"]"#, r#"["a", "b", "a"]"#, r#"["d"]"#],
+        ),
+        (
+            r#"{"type": "array", "uniqueItems": true, "items": {"enum": ["a", "b", "c", 1]}, "minItems": 2, "maxItems": 3}"#,
+            &[r#"["a", "b"]"#, r#"["b", 1, "a"]"#],
+            &["[]", r#"["a"]"#, r#"["a", "b", "a"]"#, r#"["a", "b", "c", 1]"#],
+        ),
+        (
+            r#"{"type": "array", "uniqueItems": true, "items": {"anyOf": [{"const": 1}, {"enum": [1.0, 2]}]}}"#,
+            &["[1, 2]", "[2]"],
+            &["[1, 1]", "[2, 1, 2]"],
+        ),
+        (r#"{"enum": [[1, 2], [1, 1.0]], "uniqueItems": true}"#, &["[1, 2]"], &["[1, 1.0]"]),
+        // One item has nothing to differ from.
+        (r#"{"type": "array", "uniqueItems": true, "maxItems": 1}"#, &["[]", "[7]"], &["[7, 7]"]),
+    ]);
+    let model = Model::named("hermes");
+    let few = argument(r#"{"type": "array", "uniqueItems": true, "items": {"enum": ["a", "b"]}, "minItems": 3}"#);
+    assert!(build(model, &few).unwrap_err().contains("nothing satisfies"));
+    let many = argument(r#"{"type": "array", "uniqueItems": true, "items": {"enum": [1, 2, 3, 4, 5]}}"#);
+    assert_eq!(keywords(&build(model, &many).unwrap(), Effect::Looser), ["uniqueItems"]);
+}

@@ -41,6 +41,9 @@ impl SchemaReader<'_> {
             return Ok(false);
         }
         for (at, item) in items.iter().enumerate() {
+            if shape.unique.is_some() && items.iter().take(at).any(|known| same(known, item)) {
+                return Ok(false);
+            }
             if let Some(schema) = shape.prefix.get(at).or(shape.items.as_ref())
                 && !self.satisfies(schema, item)?
             {

@@ -114,9 +114,7 @@ impl SchemaReader<'_> {
                     let rest = rest.map(|items| Schema::new(items, format!("{path}/items")));
                     merge_items(shape, &schemas(value, keyword, path), rest);
                 }
-                "uniqueItems" if value.is_truthy() => {
-                    self.note(Effect::Looser, path, keyword, "items may repeat: a grammar cannot track them");
-                }
+                "uniqueItems" if value.is_truthy() => drop(shape.unique.get_or_insert_with(|| path.to_owned())),
                 "uniqueItems" => {}
                 "allOf" => {
                     for (value, path) in schemas(value, keyword, path).iter().flat_map(|schema| &schema.all) {

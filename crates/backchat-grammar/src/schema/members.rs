@@ -1,6 +1,7 @@
 //! Lists the members of an object or the arguments of a call: in the order of the schema, followed by unlisted ones, or
 //! in any order.
 
+use super::shape::Count;
 use crate::rules::{Node, Rules};
 
 /// A member that may be written.
@@ -69,28 +70,57 @@ pub(crate) fn in_any_order(
     extra: Option<&Node>,
     separator: &Node,
 ) -> Node {
-    let all: usize = (1 << members.len()) - 1;
-    let needed = (0..members.len()).filter(|at| members.get(*at).is_some_and(|member| member.required));
-    let needed: usize = needed.map(|at| 1 << at).sum();
-    // The rest after these members: nothing, or a separator and one of the others.
-    let after: Vec<Node> = (0..=all)
-        .map(|written| match written == all && extra.is_none() {
-            true => Node::empty(),
-            false => Node::Rule(rules.reserve(&format!("{name}-after"))),
-        })
-        .collect();
-    let next = |written: usize| {
-        let then = |written: usize| after.get(written).cloned().unwrap_or_else(Node::never);
-        let member = members.iter().enumerate().filter(move |(at, _)| written & (1 << at) == 0);
-        let members = member.map(move |(at, member)| Node::sequence([member.node.clone(), then(written | 1 << at)]));
-        members.chain(extra.map(|extra| Node::sequence([extra.clone(), then(written)]))).collect::<Vec<_>>()
-    };
-    for (written, rule) in after.iter().enumerate() {
-        if let Node::Rule(number) = rule {
-            let more = Node::sequence([separator.clone(), Node::choice(next(written))]);
-            rules.set(*number, if written & needed == needed { more.optional() } else { more });
-        }
+    let needed = members.iter().enumerate().filter(|(_, member)| member.required);
+    let needed: usize = needed.map(|(at, _)| 1 << at).sum();
+    let nodes: Vec<&Node> = members.iter().map(|member| &member.node).collect();
+    let most = nodes.len();
+    Unordered { nodes, extra, separator }.lists(rules, name, most, &|written| written & needed == needed)
+}
+
+/// All lists of these items in any order, each at most once, of the lengths that are allowed.
+pub(super) fn each_once(rules: &mut Rules, name: &str, items: &[Node], separator: &Node, count: Count) -> Node {
+    let most = count.max.and_then(|max| usize::try_from(max).ok()).map_or(items.len(), |max| max.min(items.len()));
+    if count.min > most as u64 {
+        return Node::never();
     }
-    let first = Node::choice(next(0));
-    if needed == 0 { first.optional() } else { first }
+    let unordered = Unordered { nodes: items.iter().collect(), extra: None, separator };
+    unordered.lists(rules, name, most, &|written| count.holds(written.count_ones() as usize))
+}
+
+/// Members that come in any order.
+struct Unordered<'n> {
+    /// Each may be written once.
+    nodes: Vec<&'n Node>,
+    /// It may be written anywhere, any number of times.
+    extra: Option<&'n Node>,
+    separator: &'n Node,
+}
+
+impl Unordered<'_> {
+    /// The lists of at most so many members. A set of written members is a number whose bits are the members; `may_end` says
+    /// whether a list may end after them.
+    fn lists(&self, rules: &mut Rules, name: &str, most: usize, may_end: &dyn Fn(usize) -> bool) -> Node {
+        let all: usize = (1 << self.nodes.len()) - 1;
+        // The rest after these members: nothing, or a separator and one of the others.
+        let after: Vec<Node> = (0..=all)
+            .map(|written| match written.count_ones() as usize >= most && self.extra.is_none() {
+                true => Node::empty(),
+                false => Node::Rule(rules.reserve(&format!("{name}-after"))),
+            })
+            .collect();
+        let next = |written: usize| {
+            let then = |written: usize| after.get(written).cloned().unwrap_or_else(Node::never);
+            let member = self.nodes.iter().enumerate().filter(move |(at, _)| written & (1 << at) == 0);
+            let members = member.map(move |(at, node)| Node::sequence([(*node).clone(), then(written | 1 << at)]));
+            members.chain(self.extra.map(|extra| Node::sequence([extra.clone(), then(written)]))).collect::<Vec<_>>()
+        };
+        for (written, rule) in after.iter().enumerate() {
+            if let Node::Rule(number) = rule {
+                let more = Node::sequence([self.separator.clone(), Node::choice(next(written))]);
+                rules.set(*number, if may_end(written) { more.optional() } else { more });
+            }
+        }
+        let first = Node::choice(if most == 0 && self.extra.is_none() { Vec::new() } else { next(0) });
+        if may_end(0) { first.optional() } else { first }
+    }
 }

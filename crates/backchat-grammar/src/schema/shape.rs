@@ -133,6 +133,8 @@ pub(crate) struct Constraints {
     pub prefix: Vec<Schema>,
     pub items: Option<Schema>,
     pub item_count: Count,
+    /// The path of a schema whose items must differ.
+    pub unique: Option<String>,
     /// Lists of branches; one branch of each list must hold.
     pub choices: Vec<Vec<Schema>>,
     /// The references that led here, and how many branches were taken.

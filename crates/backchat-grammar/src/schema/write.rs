@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
+use super::listed::same;
+use super::members::{MOST_UNORDERED, Member, Order, each_once, in_any_order, in_order};
 use super::shape::{Constraints, Count, Schema, escaped, type_of, types};
 use super::{Problem, SchemaReader};
 use crate::automaton::number::{ANY_NUMBER, ANY_WHOLE, EXACT, WHOLE_VALUE, other_than};
 use crate::automaton::{Automaton, LAST, MOST_STATES, format};
 use crate::custom::Input;
 use crate::notes::Effect;
-use crate::rules::{Node, Strings};
+use crate::rules::{Node, Rules, Strings};
 use crate::value::{Style, native};
 use backchat_core::json::Value;
 use backchat_parser::pattern::{Regular, of_schema};
@@ -28,6 +29,9 @@ struct Texts {
     /// Of the required length; `None` if that needs too many states.
     counted: Option<Automaton>,
 }
+
+/// Of how many listed values a list may hold each once: each set of values already written needs a rule.
+const MOST_DISTINCT: usize = 4;
 
 impl SchemaReader<'_> {
     /// A value of one shape.
@@ -328,6 +332,14 @@ impl SchemaReader<'_> {
             return Ok(Node::never());
         }
         self.note_refused(shape, types::ARRAY);
+        if let Some(path) = &shape.unique {
+            if let Some(items) = self.distinct(shape, style, name)? {
+                return Ok(in_brackets(self.rules, style, items));
+            }
+            if max.is_none_or(|max| max > 1) {
+                self.note(Effect::Looser, path, "uniqueItems", "items may repeat: a grammar cannot track them");
+            }
+        }
         let mut members = Vec::new();
         let mut ended = false;
         for (at, schema) in shape.prefix.iter().enumerate() {
@@ -359,8 +371,6 @@ impl SchemaReader<'_> {
             return Ok(Node::never());
         }
         let comma = style.comma(self.rules);
-        let blank = style.blank(self.rules);
-        let (open, close) = (style.literal("["), style.literal("]"));
         // Items are positional: only trailing ones may be left out.
         let mut body = match extra {
             Some((node, least, most)) if members.is_empty() => {
@@ -373,7 +383,28 @@ impl SchemaReader<'_> {
             let item = if at > 0 { Node::sequence([comma.clone(), node, body]) } else { Node::sequence([node, body]) };
             body = if required { item } else { item.optional() };
         }
-        Ok(Node::sequence([open, blank.clone(), body, blank, close]))
+        Ok(in_brackets(self.rules, style, body))
+    }
+
+    /// The lists of different items; `None` if their values are not listed, or are more than a few.
+    fn distinct(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Option<Node>, Problem> {
+        let Some(items) = shape.items.as_ref().filter(|_| shape.prefix.is_empty()) else { return Ok(None) };
+        let mut values: Vec<Value> = Vec::new();
+        for branch in self.shapes(items)? {
+            let Some(listed) = &branch.values else { return Ok(None) };
+            for value in self.fitting(&branch, listed)? {
+                if !values.iter().any(|known| same(known, value)) {
+                    values.push(value.clone());
+                }
+            }
+            if values.len() > MOST_DISTINCT {
+                return Ok(None);
+            }
+        }
+        let nodes = values.iter().map(|value| style.value(value, self.free_texts));
+        let nodes: Vec<Node> = nodes.filter(|node| !node.is_never()).collect();
+        let comma = style.comma(self.rules);
+        Ok(Some(each_once(self.rules, name, &nodes, &comma, shape.item_count)))
     }
 
     /// Notes that refused values of a type are allowed.
@@ -486,6 +517,12 @@ impl SchemaReader<'_> {
         }
         in_order(self.rules, name, members, extra, separator)
     }
+}
+
+/// The body of an array in its brackets.
+fn in_brackets(rules: &mut Rules, style: &Style, body: Node) -> Node {
+    let blank = style.blank(rules);
+    Node::sequence([style.literal("["), blank.clone(), body, blank, style.literal("]")])
 }
 
 /// The nonempty lists of optional members.
