@@ -311,3 +311,19 @@ fn items_of_few_listed_values_differ() {
     let many = argument(r#"{"type": "array", "uniqueItems": true, "items": {"enum": [1, 2, 3, 4, 5]}}"#);
     assert_eq!(keywords(&build(model, &many).unwrap(), Effect::Looser), ["uniqueItems"]);
 }
+
+#[test]
+fn patterns_have_the_escapes_and_sets_of_ecmascript() {
+    assert_judged(&[
+        (r#"{"type": "string", "pattern": "^\\u{43}$"}"#, &[r#""C""#], &[r#""u""#, r#""u{43}""#]),
+        (r#"{"type": "string", "pattern": "^[\\u{1F600}-\\u{1F64F}]$"}"#, &[r#""😀""#], &[r#""a""#]),
+        (r#"{"type": "string", "pattern": "^[^]$"}"#, &[r#""a""#, r#""]""#, r#""\n""#], &[r#""""#, r#""ab""#]),
+        (r#"{"type": "string", "pattern": "^a[]?$"}"#, &[r#""a""#], &[r#""a]""#]),
+        (r#"{"type": "string", "pattern": "^[^\\cA]$"}"#, &[r#""A""#], &[r#""\u0001""#]),
+    ]);
+    for pattern in [r"^\\u{}$", r"^\\u{110000}$", r"^\\c1$", "^[^$"] {
+        let schema = argument(&format!(r#"{{"type": "string", "pattern": "{pattern}"}}"#));
+        let problem = build(Model::named("hermes"), &schema).unwrap_err();
+        assert!(problem.contains("not a regular expression"), "{pattern}: {problem}");
+    }
+}

@@ -101,6 +101,8 @@ impl PatternReader<'_> {
             'h' => Member::Set(set::property("blank").unwrap_or_default()),
             'p' | 'P' => self.property(c == 'P')?,
             'x' => Member::Char(self.code(2, start)?),
+            'u' if self.is_of_schema && self.text.rest().starts_with('{') => Member::Char(self.braced_code(start)?),
+            'c' if self.is_of_schema => Member::Char(self.control(start)?),
             'u' => Member::Char(self.code(4, start)?),
             'U' => Member::Char(self.code(8, start)?),
             'N' if self.text.rest().starts_with('{') => {
@@ -120,10 +122,21 @@ impl PatternReader<'_> {
         if hex.len() < digits {
             return Err(PatternError::new(format!("this escape takes {digits} hexadecimal digits"), start));
         }
-        u32::from_str_radix(hex, 16)
-            .ok()
-            .and_then(char::from_u32)
-            .ok_or_else(|| PatternError::new(format!("U+{hex} is not a character"), start))
+        coded(hex, start)
+    }
+
+    /// The character of `\u{43}`, after its `u`.
+    fn braced_code(&mut self, start: usize) -> Result<char, PatternError> {
+        self.text.bump();
+        let hex = self.text.until('}').unwrap_or_default();
+        coded(hex, start)
+    }
+
+    /// The character of `\cA`, after its `c`.
+    fn control(&mut self, start: usize) -> Result<char, PatternError> {
+        let letter = self.text.bump().filter(char::is_ascii_alphabetic);
+        let letter = letter.ok_or_else(|| PatternError::new("`\\c` takes a letter", start))?;
+        Ok(char::from(letter as u8 % 32))
     }
 
     /// `\p{Lu}`, `\pL`, `\p{^Lu}`; if nothing of the kind follows, the letter `p`.
@@ -157,7 +170,8 @@ impl PatternReader<'_> {
     pub(super) fn set(&mut self) -> Result<Node, PatternError> {
         let negated = self.text.eat('^');
         let mut set = CharSet::default();
-        let mut first = true;
+        // In ECMAScript `[]` is empty, and `[^]` any character.
+        let mut first = !self.is_of_schema;
         loop {
             let start = self.text.at();
             match self.member(first)? {
@@ -249,4 +263,10 @@ impl PatternReader<'_> {
         self.text = here;
         Ok(None)
     }
+}
+
+/// The character of a code in hexadecimal digits.
+fn coded(hex: &str, start: usize) -> Result<char, PatternError> {
+    let code = u32::from_str_radix(hex, 16).ok().and_then(char::from_u32);
+    code.ok_or_else(|| PatternError::new(format!("U+{hex} is not a character"), start))
 }

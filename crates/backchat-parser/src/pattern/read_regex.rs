@@ -32,11 +32,13 @@ pub(super) fn read(source: &str) -> Result<ParsedPattern, PatternError> {
     read_with(PatternReader::new(source))
 }
 
-/// Reads a `pattern` of JSON Schema: letters and digits are those of ASCII, and the dot is not a newline.
+/// Reads a `pattern` of JSON Schema: letters and digits are those of ASCII, the dot is not a newline, and escapes and sets
+/// that only ECMAScript has are read.
 pub(super) fn read_of_schema(source: &str) -> Result<ParsedPattern, PatternError> {
     let mut reader = PatternReader::new(source);
     reader.flags.ascii = true;
     reader.flags.dot_all = false;
+    reader.is_of_schema = true;
     read_with(reader)
 }
 
@@ -139,6 +141,8 @@ impl Flags {
 pub(super) struct PatternReader<'p> {
     pub(super) text: Cursor<'p>,
     pub(super) flags: Flags,
+    /// Whether it is a `pattern` of JSON Schema.
+    pub(super) is_of_schema: bool,
     pub(super) groups: u32,
     pub(super) names: HashMap<String, u32>,
     /// The groups that are open at this place.
@@ -158,6 +162,7 @@ impl<'p> PatternReader<'p> {
         Self {
             text: Cursor::new(source),
             flags: Flags::new(),
+            is_of_schema: false,
             groups: 1,
             names: HashMap::new(),
             open: Vec::new(),
