@@ -6,6 +6,7 @@ mod listed;
 mod members;
 mod names;
 mod shape;
+mod texts;
 mod write;
 
 use std::collections::HashMap;

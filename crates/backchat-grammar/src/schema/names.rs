@@ -1,7 +1,7 @@
 //! Decides by the name of a member which schemas it must satisfy.
 
 use super::shape::{Constraints, Schema, types};
-use super::write::texts_of;
+use super::texts::texts_of;
 use super::{MOST_BRANCHES, Problem, SchemaReader};
 use crate::automaton::Automaton;
 use crate::notes::Effect;
