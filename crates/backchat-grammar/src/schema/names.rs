@@ -92,7 +92,7 @@ impl SchemaReader<'_> {
         if has_more {
             classes.push((rest, Vec::new()));
         }
-        let other = |(keys, matched): (Automaton, Vec<usize>)| {
+        let other = |(keys, matched): Class| {
             let numbers: Vec<String> = matched.iter().map(usize::to_string).collect();
             let label = if matched.is_empty() { "other".to_owned() } else { format!("pattern{}", numbers.join("-")) };
             OtherMembers { keys, schema: shape.member(None, &matched), label }
@@ -161,9 +161,12 @@ impl SchemaReader<'_> {
     }
 }
 
+/// Names, and the patterns that all of them match.
+type Class = (Automaton, Vec<usize>);
+
 /// The names by the patterns that they match, and those that match none; `None` if there are too many.
-fn classes(free: Automaton, patterns: &KeyPatterns) -> Option<(Vec<(Automaton, Vec<usize>)>, Automaton)> {
-    let mut classes: Vec<(Automaton, Vec<usize>)> = Vec::new();
+fn classes(free: Automaton, patterns: &KeyPatterns) -> Option<(Vec<Class>, Automaton)> {
+    let mut classes: Vec<Class> = Vec::new();
     let mut rest = free;
     for (at, keys) in patterns.iter().enumerate() {
         let Some(keys) = keys else { continue };

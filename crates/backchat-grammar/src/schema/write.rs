@@ -7,7 +7,7 @@ use super::{Problem, SchemaReader};
 use crate::automaton::Automaton;
 use crate::automaton::number::{ANY_NUMBER, ANY_WHOLE, EXACT, WHOLE_VALUE, other_than};
 use crate::notes::Effect;
-use crate::rules::{Node, Rules};
+use crate::rules::Node;
 use crate::value::Style;
 use backchat_core::json::Value;
 use backchat_parser::pattern::Regular;
@@ -59,7 +59,7 @@ impl SchemaReader<'_> {
         self.note_numbers(shape, is_whole);
         let (mut up, mut down) = shape.bounds.automata(is_whole).ok_or_else(too_large)?;
         if is_fraction {
-            let whole = if shape.not_whole { &*WHOLE_VALUE } else { &*ANY_WHOLE }.complement();
+            let whole = if shape.not_whole { &WHOLE_VALUE } else { &ANY_WHOLE }.complement();
             up = up.both(&whole).ok_or_else(too_large)?;
             down = down.both(&whole).ok_or_else(too_large)?;
         }
@@ -89,32 +89,33 @@ impl SchemaReader<'_> {
         let keyword = match (&bounds.least, &bounds.most) {
             (Some(_), _) => "minimum",
             (None, Some(_)) => "maximum",
-            (None, None)
-                if shape.not_whole
-                    || shape.not_values.iter().any(|value| type_of(value) & (types::WHOLE | types::FRACTION) != 0) =>
-            {
-                "not"
-            }
-            (None, None) => return,
+            _ if shape.not_whole || shape.not_values.iter().any(|value| matches!(value, Value::Number(_))) => "not",
+            _ => return,
         };
         let message = "constrained numbers are written without an exponent";
         self.note(Effect::Tighter, &shape.path, keyword, message);
     }
 
     fn array(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
-        let Count { min, max } = shape.item_count;
         if shape.item_count.is_never() {
             return Ok(Node::never());
         }
         self.note_refused(shape, types::ARRAY);
-        if let Some(path) = &shape.unique {
-            if let Some(items) = self.distinct(shape, style, name)? {
-                return Ok(in_brackets(self.rules, style, items));
-            }
-            if max.is_none_or(|max| max > 1) {
-                self.note(Effect::Looser, path, "uniqueItems", "items may repeat: a grammar cannot track them");
-            }
-        }
+        let distinct = match &shape.unique {
+            Some(path) => self.distinct(shape, path, style, name)?,
+            None => None,
+        };
+        let body = match distinct {
+            Some(items) => items,
+            None => self.items(shape, style, name)?,
+        };
+        let blank = style.blank(self.rules);
+        Ok(Node::sequence([style.literal("["), blank.clone(), body, blank, style.literal("]")]))
+    }
+
+    /// The items of an array, which may be equal.
+    fn items(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
+        let Count { min, max } = shape.item_count;
         let mut members = Vec::new();
         let mut ended = false;
         for (at, schema) in shape.prefix.iter().enumerate() {
@@ -158,11 +159,31 @@ impl SchemaReader<'_> {
             let item = if at > 0 { Node::sequence([comma.clone(), node, body]) } else { Node::sequence([node, body]) };
             body = if required { item } else { item.optional() };
         }
-        Ok(in_brackets(self.rules, style, body))
+        Ok(body)
     }
 
-    /// The lists of different items; `None` if their values are not listed, or are more than a few.
-    fn distinct(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Option<Node>, Problem> {
+    /// The lists of different items; `None`, with a note if several are allowed, if their values are not a few listed ones.
+    fn distinct(
+        &mut self,
+        shape: &Constraints,
+        path: &str,
+        style: &Style,
+        name: &str,
+    ) -> Result<Option<Node>, Problem> {
+        let Some(values) = self.few_values(shape)? else {
+            if shape.item_count.max.is_none_or(|max| max > 1) {
+                self.note(Effect::Looser, path, "uniqueItems", "items may repeat: a grammar cannot track them");
+            }
+            return Ok(None);
+        };
+        let nodes = values.iter().map(|value| style.value(value, self.free_texts));
+        let nodes: Vec<Node> = nodes.filter(|node| !node.is_never()).collect();
+        let comma = style.comma(self.rules);
+        Ok(Some(each_once(self.rules, name, &nodes, &comma, shape.item_count)))
+    }
+
+    /// The values that an item may have, if they are few and listed.
+    fn few_values(&mut self, shape: &Constraints) -> Result<Option<Vec<Value>>, Problem> {
         let Some(items) = shape.items.as_ref().filter(|_| shape.prefix.is_empty()) else { return Ok(None) };
         let mut values: Vec<Value> = Vec::new();
         for branch in self.shapes(items)? {
@@ -176,10 +197,7 @@ impl SchemaReader<'_> {
                 return Ok(None);
             }
         }
-        let nodes = values.iter().map(|value| style.value(value, self.free_texts));
-        let nodes: Vec<Node> = nodes.filter(|node| !node.is_never()).collect();
-        let comma = style.comma(self.rules);
-        Ok(Some(each_once(self.rules, name, &nodes, &comma, shape.item_count)))
+        Ok(Some(values))
     }
 
     /// Notes that refused values of a type are allowed.
@@ -204,6 +222,17 @@ impl SchemaReader<'_> {
         let key = key.ok_or_else(|| Problem::too_large("", "the keys of this object need too many states"))?;
         let colon = style.colon(self.rules);
         Ok(Node::sequence([key, colon, value]))
+    }
+
+    /// The members that an object may have in addition to the listed ones.
+    fn others(&mut self, shape: &Constraints, style: &Style, name: &str) -> Result<Node, Problem> {
+        let mut nodes = Vec::new();
+        for other in self.other_members(shape, "members")? {
+            let name = format!("{name}-{}", other.label);
+            let value = self.value(&other.schema, style, &name)?;
+            nodes.push(self.member(&other.keys, value, style, &name)?);
+        }
+        Ok(Node::choice(nodes))
     }
 
     pub(crate) fn object(
@@ -233,13 +262,7 @@ impl SchemaReader<'_> {
             let colon = style.colon(self.rules);
             members.push(Member { node: Node::sequence([written, colon, value]), required });
         }
-        let mut others = Vec::new();
-        for other in self.other_members(shape, "members")? {
-            let name = format!("{name}-{}", other.label);
-            let value = self.value(&other.schema, style, &name)?;
-            others.push(self.member(&other.keys, value, style, &name)?);
-        }
-        let extra = Node::choice(others);
+        let extra = self.others(shape, style, name)?;
         let mut others = (!extra.is_never()).then_some((extra, 0, None));
         let Count { min, max } = shape.member_count;
         let required = members.iter().filter(|member| member.required).count() as u64;
@@ -292,12 +315,6 @@ impl SchemaReader<'_> {
         }
         in_order(self.rules, name, members, extra, separator)
     }
-}
-
-/// The body of an array in its brackets.
-fn in_brackets(rules: &mut Rules, style: &Style, body: Node) -> Node {
-    let blank = style.blank(rules);
-    Node::sequence([style.literal("["), blank.clone(), body, blank, style.literal("]")])
 }
 
 /// The nonempty lists of optional members.
