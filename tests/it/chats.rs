@@ -178,6 +178,15 @@ fn a_header_that_some_turns_extend_is_outside_the_blocks() {
 }
 
 #[test]
+fn blocks_keep_the_line_ends_of_the_file() {
+    let source = "{%- for m in messages %}\r\n{{- '<' + m.role + '>' }}\r\n{{- m.content + '</>' }}\r\n{%- endfor %}\r\n\
+                  {%- if add_generation_prompt %}\r\n{{- '<assistant>' }}\n{%- endif %}\n";
+    let patched = add_generation_blocks(source, &Object::new(), &RenderOptions::default()).unwrap().template;
+    assert!(patched.contains("{% generation %}") && patched.ends_with("{{- '<assistant>' }}\n{%- endif %}\n"), "{patched:?}");
+    assert_eq!(patched.matches('\n').count(), patched.matches("\r\n").count() + 2, "{patched:?}");
+}
+
+#[test]
 fn a_template_without_possible_blocks_is_explained_by_the_obstructing_text() {
     let source = "{% for m in messages %}{{ ('#' * loop.index ~ '<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>') | trim }}\
                   {% endfor %}{% if add_generation_prompt %}{{ '#' * (messages | length + 1) }}<|assistant|>{% endif %}";

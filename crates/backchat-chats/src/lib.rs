@@ -3,4 +3,5 @@
 
 pub mod bridge;
 pub mod chats;
+mod line_ends;
 pub mod mending;

@@ -19,6 +19,7 @@ mod tests;
 mod trial;
 mod variants;
 
+use crate::line_ends::as_in_file;
 use backchat_chat::{ChatTemplate, RenderOptions, ended, examine};
 use backchat_core::json::Value;
 use backchat_probe::diff::unified;
@@ -180,7 +181,7 @@ struct Work {
 }
 
 fn report(file: &str, asked: &[Problem], search: &Search<'_, '_, '_>, draft: &Draft, work: Work) -> Repair {
-    let text = edit::as_in_file(&draft.source(), file);
+    let text = as_in_file(&draft.source(), file);
     let lacking = portability::lacking(search.original, &draft.source());
     let mut repair = Repair { diff: unified(file, &text, 2, None), text, lacking, ..Repair::unchanged(file) };
     for problem in asked.iter().copied() {

@@ -24,6 +24,7 @@ pub use self::proof::WrongBlocks;
 use self::proof::prove;
 use self::source::Piece;
 use self::traces::{Trace, trace};
+use crate::line_ends::as_in_file;
 use backchat_chat::{Budget, ChatTemplate, RenderOptions, ended, examine};
 use backchat_core::json::Object;
 
@@ -104,8 +105,7 @@ fn patch(source: &str, variables: &Object, options: &RenderOptions) -> Result<Pa
             Err(message) => Err(not(format!("the template's own generation blocks are wrong: {message}"))),
         };
     }
-    // Jinja drops the line break at the end of a file.
-    let end = source.strip_prefix(template.source()).unwrap_or_default();
+    let file = source;
     let source = template.source();
     let pieces = source::cut(source);
     let traces = trace(&pieces, source, &cases, options)
@@ -118,7 +118,7 @@ fn patch(source: &str, variables: &Object, options: &RenderOptions) -> Result<Pa
         let patched = place(&pieces, &lenient, &traces, options);
         found = patched.map(|patched| Patched { begins_in_header: true, ..patched }).or(found);
     }
-    found.map(|patched| Patched { template: patched.template + end, ..patched })
+    found.map(|patched| Patched { template: as_in_file(&patched.template, file), ..patched })
 }
 
 /// One block per span if possible, else several in a row, else text that is captured and split. A condition duplicates a
