@@ -113,12 +113,15 @@ impl Frames {
         if !self.user_open.starts_with(bos) {
             open = open.strip_prefix(bos).unwrap_or(open);
         }
+        let head = head.map(|head| head.strip_prefix(bos).unwrap_or(head));
         if let Some(head) = head {
-            let head = head.strip_prefix(bos).unwrap_or(head);
             open = open.strip_prefix(head).unwrap_or(open);
         }
         let alike = self.user_open.replace("user", "system");
-        if alike != self.user_open && open.starts_with(&alike) { alike } else { open.to_owned() }
+        // The same text may begin a render whose system message is the template's own.
+        let begins_all = |opening: &str| head.is_some_and(|head| head.starts_with(opening));
+        let is_its_own = open.starts_with(&alike) || open.strip_suffix(&alike).is_some_and(begins_all);
+        if alike != self.user_open && is_its_own { alike } else { open.to_owned() }
     }
 
     pub fn system_turn(&self, text: &str) -> Option<String> {
