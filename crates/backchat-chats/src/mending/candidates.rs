@@ -71,6 +71,7 @@ impl Workshop<'_, '_, '_> {
             let raises = self.places.enclosing(&span, is_raise).is_some();
             if let Some(output) = self.places.enclosing(&span, |kind| *kind == NodeKind::Output).filter(|_| raises) {
                 self.without_refusal(output, found);
+                found.extend(self.less_refusal(output));
                 self.frame_instead(output, found);
                 self.counter_instead(output, found);
             }
@@ -119,6 +120,20 @@ impl Workshop<'_, '_, '_> {
         remove(output.span.clone());
         // Without its refusal the condition has no purpose, so that it should go, too, if that is possible.
         found.iter_mut().rev().take(2).for_each(|candidate| candidate.idle = 2 * idle);
+    }
+
+    /// Refuses only a system message without a user message after it, if the user's turn is the place of its text.
+    fn less_refusal(&self, output: &Node) -> Option<Candidate> {
+        self.base.frames.joint().filter(|_| self.problem == Problem::Alternation)?;
+        let around = self.places.enclosing(&output.span, |kind| matches!(kind, NodeKind::If(_)))?;
+        let NodeKind::If(branches) = &around.kind else { return None };
+        let branch = branches.iter().find(|branch| self.places.is_alone(branch, &output.span))?;
+        let test = branch.test.as_ref()?;
+        let stranded = "messages[0].role == 'system' and messages[1].role != 'user'";
+        let text = format!("({}) and {stranded}", self.places.text(test));
+        let what = "refuses only a system message that no user message follows";
+        // The template is simpler without the refusal.
+        Some(Candidate { idle: 4, ..Candidate::new(what, vec![Edit::replace(test.clone(), text)]) })
     }
 
     /// Prints the system's frame where the template refuses a system message.
@@ -188,8 +203,7 @@ impl Workshop<'_, '_, '_> {
         let direct =
             self.places.nodes.iter().find(|node| lookup(node)).map(|node| self.places.text(&node.span).to_owned());
         let direct = direct.unwrap_or_else(|| format!("{target}.content"));
-        found.push(direct.clone());
-        found.push(format!("({direct} | trim)"));
+        found.extend(forms(&direct));
         found
     }
 
@@ -403,8 +417,10 @@ impl Workshop<'_, '_, '_> {
             let Some(end) = self.places.source.get(over.end..).and_then(|rest| rest.find("%}")) else { continue };
             let at = over.end + end + 2;
             let sign = if self.places.text(&(over.end..at)).ends_with("-%}") { "-" } else { "" };
-            for late in [" and not loop.first", ""] {
-                let print = format!("{{{{- {} + {target}.content + {} }}}}", literal(open), literal(close));
+            let contents = forms(&format!("{target}.content"));
+            let lates = [" and not loop.first", ""];
+            for (late, content) in lates.into_iter().flat_map(|late| contents.iter().map(move |it| (late, it))) {
+                let print = format!("{{{{- {} + {content} + {} }}}}", literal(open), literal(close));
                 let text = format!(
                     "\n{{%- if {target}.role == 'system'{late} %}}{print}{{%- continue %}}{{%- endif {sign}%}}"
                 );
@@ -459,6 +475,13 @@ impl Workshop<'_, '_, '_> {
             }
         }
     }
+}
+
+/// How a template may print content: as it is, trimmed, and either with the text of a list of parts.
+fn forms(content: &str) -> [String; 4] {
+    let text = format!("({content} if {content} is string else {content} | map(attribute='text') | join)");
+    let trimmed = |text: &str| format!("({text} | trim)");
+    [content.to_owned(), trimmed(content), text.clone(), trimmed(&text)]
 }
 
 fn is_raise(kind: &NodeKind) -> bool {

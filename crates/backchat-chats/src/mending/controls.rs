@@ -7,7 +7,7 @@ use backchat_probe::doctor::agents::said::{
 };
 use backchat_probe::doctor::messages::{tools, with};
 use backchat_probe::doctor::probe::Chat;
-use backchat_probe::probe::{needle, schema};
+use backchat_probe::probe::{needle, schema, text_part};
 
 const U: &str = needle::USER;
 const A: &str = needle::CONTENT;
@@ -40,6 +40,7 @@ pub(super) fn controls(base: &Base<'_, '_>) -> Vec<Chat> {
     let mut controls = Controls { base, chats: Vec::new() };
     controls.turns();
     controls.texts();
+    controls.parts();
     controls.settings();
     controls.tools();
     if base.calls.is_some() {
@@ -86,6 +87,15 @@ impl Controls<'_, '_, '_> {
         self.add(vec![user(" Qz "), answer(" Qz"), user(LATER)], None, true);
     }
 
+    /// Content of two parts, which templates join in different ways.
+    fn parts(&mut self) {
+        let parts = || Value::List([needle::FILLED, needle::PRINTED].map(text_part).to_vec());
+        let in_parts = |message: Value| with(message, [("content", parts())]);
+        self.add(vec![in_parts(user(U))], None, true);
+        self.add(vec![in_parts(system(S)), user(U)], None, true);
+        self.add(vec![user(U), in_parts(answer(A)), user(LATER)], None, true);
+    }
+
     /// Every variable that the template reads, with true, false and a word.
     fn settings(&mut self) {
         const GIVEN: [&str; 4] = ["messages", "tools", "documents", "add_generation_prompt"];
@@ -117,7 +127,9 @@ impl Controls<'_, '_, '_> {
         let choice = Value::from([("type", "string".into()), ("enum", texts), ("description", "d".into())]);
         let nested = schema::object([(needle::KEYS[0], inner), ("qzchoice", choice)], &[]);
         let nested = Value::List(vec![schema::tool(needle::NAMES[0], needle::DESCRIPTIONS[0], nested)]);
-        for tools in [offered, one, nested] {
+        let functions = offered.as_list().unwrap_or_default().iter().filter_map(|tool| tool.get("function"));
+        let flat = Value::List(functions.cloned().collect());
+        for tools in [offered, one, nested, flat] {
             self.add(vec![user(U)], Some(&tools), true);
             self.add(vec![system(S), user(U), answer(A), user(LATER)], Some(&tools), true);
         }
@@ -155,6 +167,7 @@ impl Controls<'_, '_, '_> {
             }
         }
         self.add(chat(&[&[user(U), call.clone()], &answered]), None, true);
+        self.add(chat(&[&[user(U), flat(&call)], &answered]), offered, true);
         for arguments in arguments() {
             let message = self.calling("", 1, Some(arguments));
             self.add(chat(&[&[user(U), message], &answered]), offered, true);
@@ -197,6 +210,16 @@ impl Controls<'_, '_, '_> {
             self.add(messages, offered, prompt);
         }
     }
+}
+
+/// A message whose calls have the name and the arguments themselves, without a function.
+fn flat(message: &Value) -> Value {
+    let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or_default();
+    let calls = calls.iter().filter_map(|call| {
+        let id = call.get("id")?.clone();
+        Some(with(call.get("function")?.clone(), [("id", id), ("type", "function".into())]))
+    });
+    with(message.clone(), [("tool_calls", Value::List(calls.collect()))])
 }
 
 /// Arguments of every type.

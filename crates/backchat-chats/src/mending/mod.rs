@@ -3,6 +3,7 @@
 
 mod branches;
 mod candidates;
+mod combined;
 mod controls;
 mod edit;
 mod features;
@@ -24,8 +25,8 @@ use backchat_chat::{ChatTemplate, RenderOptions, ended, examine};
 use backchat_core::json::Value;
 use backchat_probe::diff::unified;
 use backchat_probe::doctor::Options;
-use backchat_probe::doctor::agents::{Base, Case, Problem, cases};
-use backchat_probe::doctor::probe::Probe;
+use backchat_probe::doctor::agents::{Base, Case, Fate, Problem, cases};
+use backchat_probe::doctor::probe::{Chat, Probe};
 use backchat_probe::probe::{context, stand_ins};
 use masks::Masks;
 use search::{Draft, Search};
@@ -232,20 +233,36 @@ impl Repair {
 /// All conversations that a repair is judged by.
 fn trial_of(base: &Base<'_, '_>, asked: &[Problem], options: &Options) -> Trial {
     let mut tests = Vec::new();
-    let mut add = |chat: &backchat_probe::doctor::probe::Chat, goal: Option<Goal>| {
+    let cases = cases(base).into_iter().filter(|case| !is_fact_only(case));
+    let cases: Vec<Case> = cases.chain(named::cases(base, asked.contains(&Problem::Prefix))).collect();
+    let fates = cases.iter().map(|case| (case, case.fate(&base.probe.exactly(&case.chat))));
+    let fates: Vec<(&Case, Fate)> = fates.collect();
+    let lists = fates.iter().filter(|(case, fate)| case.problem == Problem::Parts && fate.is_problem());
+    let lists: Vec<&str> = lists.map(|(case, _)| case.shape).collect();
+    let mut add = |chat: &Chat, goal: Option<Goal>| {
         let mut variables = options.variables.clone();
         variables.extend(chat.variables.iter().map(|(name, value)| (name.to_owned(), value.clone())));
         let context = context(&variables, &chat.messages, &Value::Null, chat.prompt);
         let before = base.probe.exactly(chat).ok();
-        tests.push(Test { context, shows: features::shown(chat, base), before, goal });
+        let needles = match &goal {
+            Some(goal) => goal.case.needles.iter().map(|needle| (*needle).to_owned()).collect(),
+            None => features::needles(chat, base),
+        };
+        tests.push(Test { context, shows: features::shown(chat, base, &lists), before, needles, goal });
     };
-    let cases = cases(base).into_iter().filter(|case| !is_fact_only(case));
-    let cases: Vec<Case> = cases.chain(named::cases(base, asked.contains(&Problem::Prefix))).collect();
-    let controls = controls::controls(base);
+    // A list that the template misprints is a problem's.
+    let is_control = |chat: &Chat| !features::shown(chat, base, &lists).contains(&Problem::Parts);
+    let controls: Vec<Chat> = controls::controls(base).into_iter().filter(is_control).collect();
     for case in &cases {
         add(&case.chat, Some(Goal { case: case.clone(), is_extra: false }));
     }
     for case in cases.iter().filter(|case| asked.contains(&case.problem)) {
+        if case.problem == Problem::LateSystem {
+            for chat in variants::late_systems(&case.chat, base) {
+                let case = Case { chat: chat.clone(), ..case.clone() };
+                add(&chat, Some(Goal { case, is_extra: true }));
+            }
+        }
         let variants = controls.iter().filter_map(|chat| {
             let text = base.probe.exactly(chat).ok()?;
             Some((variants::variant(case.problem, case.shape, chat, base)?, text))
@@ -256,6 +273,9 @@ fn trial_of(base: &Base<'_, '_>, asked: &[Problem], options: &Options) -> Trial 
         }
     }
     controls.iter().for_each(|chat| add(chat, None));
+    let dropped: Vec<Problem> =
+        fates.iter().filter(|(_, fate)| *fate == Fate::Dropped).map(|(case, _)| case.problem).collect();
+    combined::conversations(base, &dropped).iter().for_each(|chat| add(chat, None));
     let chains = if asked.contains(&Problem::Prefix) { named::chains(base, &options.variables) } else { Vec::new() };
     let options = RenderOptions::default().now(options.now.clone());
     Trial { options, tests, chains, endings: named::endings(base) }

@@ -9,8 +9,8 @@ use backchat_probe::doctor::agents::{Base, Problem};
 pub(super) enum Rule {
     /// A message under a condition becomes another.
     Message { when: String, then: String },
-    /// A message under a condition becomes a list of messages; one that is empty drops it.
-    Messages { when: String, then: String },
+    /// A message under a condition, which may ask for `last`, is joined to the message before it.
+    Join { when: String, joint: String },
     /// A call under a condition becomes another.
     Call { when: String, then: String },
     /// A tool under a condition becomes another.
@@ -22,7 +22,7 @@ impl Rule {
     pub fn map(self, change: impl Fn(String) -> String) -> Self {
         match self {
             Self::Message { when, then } => Self::Message { when: change(when), then: change(then) },
-            Self::Messages { when, then } => Self::Messages { when: change(when), then: change(then) },
+            Self::Join { when, joint } => Self::Join { when: change(when), joint: change(joint) },
             Self::Call { when, then } => Self::Call { when: change(when), then: change(then) },
             Self::Tool { when, then } => Self::Tool { when: change(when), then: change(then) },
         }
@@ -51,7 +51,7 @@ pub(super) fn rules(problem: Problem, shapes: &[&str], base: &Base<'_, '_>) -> V
         Problem::Developer => {
             vec![vec![message("message.role == 'developer'", "dict(message, role='system')")]]
         }
-        Problem::Parts => vec![vec![of_parts("message.role != 'tool'")]],
+        Problem::Parts => vec![vec![of_parts(&other_roles(shapes, base))]],
         Problem::ResultParts => vec![vec![of_parts("message.role == 'tool'")]],
         Problem::Text => {
             let part = "[{'type': 'text', 'text': message.content}] if message.content else []";
@@ -63,20 +63,24 @@ pub(super) fn rules(problem: Problem, shapes: &[&str], base: &Base<'_, '_>) -> V
         Problem::EmptyCalls => without_calls(),
         Problem::ReasoningKey => base.reasoning.first().map(|key| other_keys(key, shapes)).into_iter().collect(),
         Problem::ArgsObject => vec![vec![call(
-            "call.function.arguments is mapping",
+            "call.function and call.function.arguments is mapping",
             "dict(call, function=dict(call.function, arguments=call.function.arguments | tojson))",
         )]],
         Problem::CallKeys => vec![call_keys(shapes)],
         Problem::Tools => vec![vec![
             tool(
-                "not tool.function.parameters",
+                "tool.function and not tool.function.parameters",
                 "dict(tool, function=dict(tool.function, parameters={'type': 'object', 'properties': {}}))",
             ),
-            tool("not tool.function.description", "dict(tool, function=dict(tool.function, description=''))"),
+            tool(
+                "tool.function and not tool.function.description",
+                "dict(tool, function=dict(tool.function, description=''))",
+            ),
         ]],
         Problem::Results => {
             let calls = "messages | selectattr('tool_calls') | map(attribute='tool_calls') | sum(start=[])";
-            let called = format!("({calls} | selectattr('id', 'equalto', message.tool_call_id) | list)");
+            let whole = "selectattr('function') | selectattr('id', 'equalto', message.tool_call_id)";
+            let called = format!("({calls} | {whole} | list)");
             let when = format!("message.role == 'tool' and not message.name and {called}");
             vec![vec![message(when, format!("dict(message, name=({called} | first).function.name)"))]]
         }
@@ -93,6 +97,16 @@ fn of_parts(who: &str) -> Rule {
         format!("{who} and {is_list} and {is_text}"),
         "dict(message, content=message.content | map(attribute='text') | join)",
     )
+}
+
+/// The messages whose content a template takes in no list: all but results, and but roles whose lists it reads itself.
+fn other_roles(shapes: &[&str], base: &Base<'_, '_>) -> String {
+    let asked = ["system", "user", "assistant"].into_iter().filter(|role| base.system || *role != "system");
+    let healthy: Vec<String> = asked.filter(|role| !shapes.contains(role)).map(literal).collect();
+    match healthy.as_slice() {
+        [] => "message.role != 'tool'".to_owned(),
+        healthy => format!("message.role not in ['tool', {}]", healthy.join(", ")),
+    }
 }
 
 fn without_calls() -> Vec<Vec<Rule>> {
@@ -128,53 +142,28 @@ fn call_keys(shapes: &[&str]) -> Vec<Rule> {
     rules
 }
 
-/// Two neighbors that become one message: their roles, and where the first one must be, said from it and from the second.
-struct Pair<'r> {
-    roles: [&'r str; 2],
-    from_first: &'r str,
-    from_second: &'r str,
+/// Messages of two roles that become one message of the second role, under a further condition. `last` is the message before
+/// as the prelude rewrote it: what is joined is what would else be passed on. It may hold nothing but its text, which is all
+/// that is kept of it.
+fn join([first, second]: [&str; 2], further: &str, joint: &str) -> Rule {
+    let texts = "last | length == 2 and last.content is string and message.content is string";
+    let roles = format!("last.role == '{first}' and message.role == '{second}'");
+    Rule::Join { when: format!("last and {roles} and {texts}{further}"), joint: joint.to_owned() }
 }
 
-impl Pair<'_> {
-    fn rules(&self, joint: &str) -> Vec<Rule> {
-        let Self { roles: [first, second], from_first, from_second } = self;
-        let next = "not loop.last and message.content is string and loop.nextitem.content is string";
-        let previous = "not loop.first and message.content is string and loop.previtem.content is string";
-        let joined = format!("[dict(message, content=loop.previtem.content + {joint} + message.content)]");
-        let goes =
-            format!("{next} and message.role == '{first}' and loop.nextitem.role == '{second}' and {from_first}");
-        let stays =
-            format!("{previous} and loop.previtem.role == '{first}' and message.role == '{second}' and {from_second}");
-        let rule = |when, then: &str| Rule::Messages { when, then: then.to_owned() };
-        vec![rule(goes, "[]"), rule(stays, &joined)]
-    }
-}
-
-/// Messages joined to their neighbors, two at a time; longer runs are passed on as they are.
+/// Messages joined to the ones before them.
 fn joins(problem: Problem, shapes: &[&str], base: &Base<'_, '_>) -> Vec<Vec<Rule>> {
     let joint = base.frames.joint().map(literal);
     let blank = literal("\n\n");
-    let head = Pair { roles: ["system", "system"], from_first: "loop.first", from_second: "loop.index0 == 1" };
-    let late = Pair { roles: ["system", "user"], from_first: "not loop.first", from_second: "loop.index0 > 1" };
-    let users = Pair {
-        roles: ["user", "user"],
-        from_first: "(loop.first or loop.previtem.role != 'user')",
-        from_second: "(loop.index0 == 1 or messages[loop.index0 - 2].role != 'user')",
-    };
-    let answers = Pair {
-        roles: ["assistant", "assistant"],
-        from_first: "(loop.first or loop.previtem.role != 'assistant')",
-        from_second: "(loop.index0 == 1 or messages[loop.index0 - 2].role != 'assistant')",
-    };
     match problem {
         Problem::LateSystem => {
-            let heads = (shapes == ["head"]).then(|| head.rules(&blank));
-            heads.into_iter().chain(joint.iter().map(|joint| late.rules(joint))).collect()
+            let heads = (shapes == ["head"]).then(|| vec![join(["system", "system"], " and loop.index0 == 1", &blank)]);
+            let late = joint.iter().map(|joint| vec![join(["system", "user"], " and loop.index0 > 1", joint)]);
+            heads.into_iter().chain(late).collect()
         }
         Problem::Alternation => {
-            let (users, answers) = (users.rules(&blank), answers.rules(&blank));
-            let both = [users.clone(), answers.clone()].concat();
-            vec![users, answers, both]
+            let [users, answers] = ["user", "assistant"].map(|role| join([role, role], "", &blank));
+            vec![vec![users.clone()], vec![answers.clone()], vec![users, answers]]
         }
         Problem::NoUser if shapes.contains(&"system_only") && joint.is_some() => {
             vec![vec![message("message.role == 'system' and messages | length == 1", "dict(message, role='user')")]]
@@ -209,35 +198,39 @@ fn of_tools(rules: &[Rule], name: &str) -> String {
 }
 
 fn of_messages(rules: &[Rule], name: &str) -> String {
-    let (mut lines, mut lists, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut lines, mut joins, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for rule in rules {
         match rule {
             Rule::Message { when, then } => lines.push((when, then)),
-            Rule::Messages { when, then } => lists.push((when, then)),
+            Rule::Join { when, joint } => joins.push((when, joint)),
             Rule::Call { when, then } => calls.push((when, then)),
             Rule::Tool { .. } => {}
         }
     }
-    if lines.is_empty() && lists.is_empty() && calls.is_empty() {
+    if lines.is_empty() && joins.is_empty() && calls.is_empty() {
         return String::new();
     }
     let mut out = format!("{{%- set {name} = namespace(messages=[]) %}}\n{{%- for message in messages %}}\n");
     if !calls.is_empty() {
         out += &of_calls(&calls, name);
     }
-    let mut last = "[message]".to_owned();
-    match (lines.as_slice(), lists.is_empty(), calls.is_empty()) {
-        ([(when, then)], true, true) => last = format!("[{then} if {when} else message]"),
+    let mut added = "[message]".to_owned();
+    match (lines.as_slice(), joins.is_empty(), calls.is_empty()) {
+        ([(when, then)], true, true) => added = format!("[{then} if {when} else message]"),
         (lines, ..) => {
             for (when, then) in lines {
                 out += &format!("{{%-   if {when} %}}{{% set message = {then} %}}{{% endif %}}\n");
             }
         }
     }
-    for (when, then) in lists.iter().rev() {
-        last = format!("({then} if {when} else {last})");
+    for (when, joint) in joins {
+        out += &format!("{{%-   set last = {name}.messages | last %}}\n");
+        out += &format!("{{%-   if {when} %}}{{% set {name}.messages = {name}.messages[:-1] %}}");
+        out += &format!(
+            "{{% set message = dict(message, content=last.content + {joint} + message.content) %}}{{% endif %}}\n"
+        );
     }
-    out += &format!("{{%-   set {name}.messages = {name}.messages + {last} %}}\n");
+    out += &format!("{{%-   set {name}.messages = {name}.messages + {added} %}}\n");
     out + &format!("{{%- endfor %}}\n{{%- set messages = {name}.messages %}}\n")
 }
 

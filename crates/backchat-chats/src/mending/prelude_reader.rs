@@ -21,7 +21,7 @@ fn read(source: &str) -> Option<(Vec<Rule>, &str)> {
         if let Some(rule) = tag.strip_suffix("%}{% endif").and_then(|tag| changes(tag.trim_end(), name)) {
             rules.extend(rule);
         } else if let Some(list) = tag.strip_prefix(&format!("set {name}.messages = {name}.messages + ")) {
-            rules.extend(additions(list)?);
+            rules.extend(addition(list)?);
         } else if tag == format!("set messages = {name}.messages") {
             end = at;
             break;
@@ -44,8 +44,14 @@ fn changes(tag: &str, name: &str) -> Option<Option<Rule>> {
         "message" => Some(Some(Rule::Message { when, then })),
         "call" => Some(Some(Rule::Call { when, then })),
         "tool" => Some(Some(Rule::Tool { when, then })),
-        _ => None,
+        _ => joint(&then).map(|joint| Some(Rule::Join { when, joint: joint.to_owned() })),
     }
+}
+
+/// What a line puts between the texts of two messages that it joins.
+fn joint(then: &str) -> Option<&str> {
+    let (_, message) = then.split_once("[:-1] %}{% set message = ")?;
+    message.strip_prefix("dict(message, content=last.content + ")?.strip_suffix(" + message.content)")
 }
 
 /// A line that every prelude has.
@@ -55,6 +61,7 @@ fn is_frame(tag: &str, name: &str) -> bool {
         format!("set {name} = namespace(messages=[])"),
         "for tool in tools or []".to_owned(),
         "for message in messages".to_owned(),
+        format!("set last = {name}.messages | last"),
         format!("set {name}.calls = []"),
         "for call in message.tool_calls or []".to_owned(),
         format!("set {name}.calls = {name}.calls + [call]"),
@@ -64,24 +71,14 @@ fn is_frame(tag: &str, name: &str) -> bool {
     lines.iter().any(|line| line == tag)
 }
 
-/// The rules in the list that a message adds.
-fn additions(mut list: &str) -> Option<Vec<Rule>> {
-    let mut rules = Vec::new();
-    loop {
-        let inner = |open, close| list.strip_prefix(open).and_then(|rest: &str| rest.strip_suffix(close));
-        if let Some((then, when, rest)) = inner('(', ')').and_then(choice) {
-            rules.push(Rule::Messages { when: when.to_owned(), then: then.to_owned() });
-            list = rest;
-            continue;
+/// The rule in the list that a message adds, if there is one.
+fn addition(list: &str) -> Option<Option<Rule>> {
+    match list.strip_prefix('[')?.strip_suffix(']')? {
+        "message" => Some(None),
+        one => {
+            let (then, when, _) = choice(one).filter(|(.., rest)| *rest == "message")?;
+            Some(Some(Rule::Message { when: when.to_owned(), then: then.to_owned() }))
         }
-        return match inner('[', ']')? {
-            "message" => Some(rules),
-            one => {
-                let (then, when, _) = choice(one).filter(|(.., rest)| *rest == "message")?;
-                rules.push(Rule::Message { when: when.to_owned(), then: then.to_owned() });
-                Some(rules)
-            }
-        };
     }
 }
 
@@ -122,7 +119,7 @@ mod tests {
         let (when, then) = (when.to_owned(), then.to_owned());
         match kind {
             "message" => Rule::Message { when, then },
-            "messages" => Rule::Messages { when, then },
+            "join" => Rule::Join { when, joint: then },
             "call" => Rule::Call { when, then },
             _ => Rule::Tool { when, then },
         }
@@ -132,17 +129,17 @@ mod tests {
     fn a_prelude_is_read_as_the_rules_that_wrote_it() {
         let plain = rule("message", "message.role == 'developer'", "dict(message, role='system')");
         let inline = rule("message", "message.content is string", "dict(message, content=[1] if message.a else [])");
-        let joins = rule("messages", "message.role == 'a) if b'", "[dict(message, content='x' + '\\' if ')]");
-        let drops = rule("messages", "not loop.last and (a or b)", "[]");
+        let joins = rule("join", "last and message.role == 'a) if b'", "'x \\' %}{% set '");
+        let others = rule("join", "last and (a or b)", "eos_token");
         let calls = rule("call", "not call.type", "dict(call, type='function')");
         let tools = rule("tool", "not tool.function.description", "dict(tool, function={})");
         for rules in [
             vec![plain.clone()],
             vec![inline.clone()],
             vec![plain.clone(), inline.clone()],
-            vec![drops.clone(), joins.clone()],
+            vec![others.clone(), joins.clone()],
             vec![tools.clone()],
-            vec![tools.clone(), calls.clone(), plain.clone(), drops, joins],
+            vec![tools.clone(), calls.clone(), plain.clone(), others, joins],
             vec![calls],
         ] {
             let body = "{%- for m in messages %}\n{{ m }}{% endfor %}";

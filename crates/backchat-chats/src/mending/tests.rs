@@ -38,7 +38,8 @@ fn a_refusal_goes_with_its_condition() {
     );
     assert_eq!(found.cured[0].shapes, ["alone", "after_system", "head"]);
     assert!(found.left.is_empty() && found.proof.tried > 40, "{found:?}");
-    assert_eq!(found.proof.renders_now, 3);
+    // Three conversations with this problem, and five with another one as well.
+    assert_eq!(found.proof.renders_now, 8);
     let branches = &found.proof.branches;
     // Both outcomes of the condition on the generation prompt, and the body of the loop.
     assert_eq!((branches.total, branches.exercised, branches.not.len()), (3, 3, 0));
@@ -114,4 +115,128 @@ fn a_misprint_in_an_earlier_turn_does_not_keep_the_prefix_broken() {
 ";
     let found = repaired(source, &[Problem::Prefix]);
     assert_eq!(changes(&found), ["-        {%- if loop.last %}", "+        {%- if true %}"], "{found:?}");
+}
+
+/// Puts the system message into the first user's turn, and takes no other role.
+const FOLDED: &str = "\
+{%- set system = messages[0].content + '\\n' if messages[0].role == 'system' else '' %}
+{%- for m in (messages[1:] if system else messages) %}
+    {%- if (m.role == 'user') != (loop.index0 is even) %}
+        {{- raise_exception('Roles must alternate.') }}
+    {%- endif %}
+    {%- if m.role == 'user' %}
+        {{- '[' + (system if loop.first else '') + m.content + ']' }}
+    {%- elif m.role == 'assistant' %}
+        {{- m.content + ';' }}
+    {%- else %}
+        {{- raise_exception('Unknown role.') }}
+    {%- endif %}
+{%- endfor %}
+";
+
+/// What a repaired template makes of a conversation; `None` if it raises.
+fn after(source: &str, problems: &[Problem], context: &str) -> Option<String> {
+    let template = ChatTemplate::compile(&repaired(source, problems).text).unwrap();
+    let context = backchat_core::json::read(context).unwrap();
+    template.render(context.as_object().unwrap(), &RenderOptions::default()).ok().map(|rendered| rendered.text)
+}
+
+#[test]
+fn no_text_is_lost_where_problems_meet() {
+    use Problem::{Alternation, Developer, LateSystem, Parts};
+    let late = |said: &str| {
+        format!(
+            r#"{{"messages": [{{"role": "user", "content": "u"}}, {{"role": "assistant", "content": "a"}}, {said},
+            {{"role": "user", "content": "v"}}]}}"#
+        )
+    };
+    let developer = late(r#"{"role": "developer", "content": "d"}"#);
+    let parts = late(r#"{"role": "system", "content": [{"type": "text", "text": "d"}]}"#);
+    let both = r#"{"messages": [{"role": "system", "content": "s"}, {"role": "developer", "content": "d"},
+        {"role": "user", "content": "u"}]}"#;
+    let stranded = r#"{"messages": [{"role": "system", "content": "s"}, {"role": "assistant", "content": "a"},
+        {"role": "user", "content": "u"}]}"#;
+    let users = r#"{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"},
+        {"role": "user", "content": "v"}]}"#;
+    for (problems, context, wanted) in [
+        (&[LateSystem, Developer][..], developer.as_str(), Some("[u]a;[d\nv]")),
+        (&[], &developer, Some("[u]a;[d\nv]")),
+        (&[LateSystem, Parts], &parts, Some("[u]a;[d\nv]")),
+        (&[LateSystem, Developer], both, Some("[s\nd\nu]")),
+        (&[Alternation], users, Some("[s\nu][v]")),
+        (&[Alternation], stranded, None),
+        (&[], stranded, None),
+    ] {
+        assert_eq!(after(FOLDED, problems, context).as_deref(), wanted, "{problems:?} {context}");
+    }
+}
+
+#[test]
+fn forms_that_are_no_problem_keep_their_bytes() {
+    let joined = "{% for m in messages %}<{{ m.role }}>\
+        {{ m.content if m.content is string or m.role != 'user' else m.content | map(attribute='text') | join('\\n') }}{% endfor %}";
+    let parts = r#"{"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]}"#;
+    let tools = "{% for t in tools or [] %}{% set f = t.function or t %}{{ f.name }}: {{ f.description }}\
+        {% for key, value in f.parameters.properties.items() %}({{ key }}){% endfor %}{% endfor %}\
+        {% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}";
+    let flat_tool = r#"{"messages": [{"role": "user", "content": "u"}],
+        "tools": [{"name": "f", "description": "d", "parameters": {"properties": {"x": {}}}}]}"#;
+    let calls = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}\
+        {% set c = c.function or c %}{{ c.name + c.arguments }}{% endfor %}{% endfor %}";
+    let flat_call = r#"{"messages": [{"role": "user", "content": "u"}, {"role": "assistant", "content": "",
+        "tool_calls": [{"name": "f", "arguments": "{}"}]}]}"#;
+    for (source, problem, context, wanted) in [
+        (joined, Problem::Parts, parts, "<user>a\nb"),
+        (tools, Problem::Tools, flat_tool, "f: d(x)<user>u"),
+        (calls, Problem::ArgsObject, flat_call, "<user>u<assistant>f{}"),
+    ] {
+        assert!(!repaired(source, &[problem]).cured.is_empty(), "{problem:?}");
+        assert_eq!(after(source, &[problem], context).as_deref(), Some(wanted), "{problem:?}");
+    }
+}
+
+#[test]
+fn an_added_branch_takes_content_as_the_template_s_own_and_repeats_no_opening() {
+    let turns = "\
+{%- macro turn(who, said) %}<{{ who }}>{{ (said if said is string else said | map(attribute='text') | join) | trim }}</>{% endmacro %}
+{%- set seen = namespace(role='') %}
+{%- for m in messages %}
+    {%- if m.role == 'system' and not loop.first %}{{ raise_exception('System message must be first.') }}{% endif %}
+    {%- if m.role == seen.role %}{{ raise_exception('Roles must alternate.') }}{% endif %}
+    {%- set seen.role = m.role %}
+    {{- turn(m.role, m.content) }}
+{%- endfor %}";
+    let opening = "\
+{{- '<begin>' }}
+{%- set messages = messages if messages[0].role == 'system' else [{'role': 'system', 'content': 'd'}] + messages %}
+{%- for m in messages %}
+    {%- if m.role == 'system' and not loop.first %}{{ raise_exception('System message must be first.') }}{% endif %}
+    {{- '<' + m.role + '>' + m.content + '</>' }}
+{%- endfor %}";
+    let late = |content: &str| {
+        format!(r#"{{"messages": [{{"role": "user", "content": "u"}}, {{"role": "system", "content": {content}}}]}}"#)
+    };
+    for (source, content, wanted) in [
+        (turns, r#"" l ""#, "<user>u</><system>l</>"),
+        (turns, r#"[{"type": "text", "text": "l"}]"#, "<user>u</><system>l</>"),
+        (opening, r#""l""#, "<begin><system>d</><user>u</><system>l</>"),
+    ] {
+        let found = after(source, &[Problem::LateSystem], &late(content));
+        assert_eq!(found.as_deref(), Some(wanted), "{content} {source}");
+    }
+}
+
+#[test]
+fn what_can_be_repaired_of_a_problem_is_and_the_rest_is_left() {
+    let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\
+        {% for c in m.tool_calls or [] %}{{ c.function | tojson }}#{{ c.id | tojson }}{% endfor %}\
+        {% if m.role == 'tool' %}{{ m.tool_call_id if m.tool_call_id | length == 9 else raise_exception('Nine characters.') }}\
+        {% endif %}{% endfor %}";
+    let found = repaired(source, &[Problem::CallKeys]);
+    assert_eq!(found.cured[0].shapes, ["long_id"]);
+    let [left] = found.left.as_slice() else { panic!("{:?}", found.left) };
+    assert_eq!(
+        (left.shapes.as_slice(), left.reason.as_str()),
+        (&["no_id".to_owned()][..], "an id that is absent cannot be known")
+    );
 }

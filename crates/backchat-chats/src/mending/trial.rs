@@ -13,8 +13,19 @@ pub(super) struct Test {
     pub shows: Vec<Problem>,
     /// The render before any repair; `None` if the template raised.
     pub before: Option<String>,
+    /// The texts that a repair must not lose.
+    pub needles: Vec<String>,
     /// What it should become, if it is a problem's.
     pub goal: Option<Goal>,
+}
+
+impl Test {
+    /// Whether an outcome lacks a text of the conversation, which was shown before any repair or refused.
+    fn is_lost(&self, outcome: &Result<String, RenderError>) -> bool {
+        let Ok(text) = outcome else { return self.before.is_some() };
+        let is_due = |needle: &str| self.before.as_ref().is_none_or(|before| before.contains(needle));
+        self.needles.iter().any(|needle| is_due(needle) && !text.contains(needle))
+    }
 }
 
 /// What a conversation should become.
@@ -281,6 +292,9 @@ impl Trial {
                     .zip(test.before.as_deref())
                     .is_some_and(|(goal, before)| !goal.case.is_healthy(before) && kept(goal));
             return (is_free || self.allows(test, outcome, goes_on)).then_some(());
+        }
+        if test.is_lost(outcome) {
+            return None;
         }
         if changed().next().is_some() {
             return test.goal.as_ref().is_none_or(kept).then_some(());

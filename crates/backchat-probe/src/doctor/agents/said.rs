@@ -23,7 +23,7 @@ pub fn answer(text: &str) -> Value {
 }
 
 /// A message with its content as one text part.
-pub(crate) fn in_part(message: Value) -> Value {
+pub fn in_part(message: Value) -> Value {
     let text = message.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
     with(message, [("content", Value::List(vec![text_part(&text)]))])
 }
