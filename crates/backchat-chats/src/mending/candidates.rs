@@ -15,6 +15,9 @@ const MOST_CONDITIONS: usize = 240;
 /// What a candidate does that removes a refusal.
 const NO_REFUSAL: &str = "does not refuse the conversation";
 
+/// What a candidate does that refuses less.
+const LESS_REFUSAL: &str = "refuses only what it would drop";
+
 /// What candidates are made from.
 pub(super) struct Workshop<'w, 'p, 't> {
     pub places: &'w Places<'w>,
@@ -41,13 +44,14 @@ impl Workshop<'_, '_, '_> {
             Problem::ArgsText | Problem::ArgsObject => self.arguments(&mut found),
             Problem::Tools => self.schemas(&mut found),
             Problem::LateSystem => {
-                let refusals: Vec<Candidate> =
-                    found.iter().filter(|candidate| candidate.what == NO_REFUSAL).cloned().collect();
+                let is_refusal = |candidate: &&Candidate| [NO_REFUSAL, LESS_REFUSAL].contains(&candidate.what.as_str());
+                let refusals: Vec<Candidate> = found.iter().filter(is_refusal).cloned().collect();
                 let mut heads = Vec::new();
                 self.loop_heads(&mut heads);
                 for head in &heads {
                     let both = |refusal: &Candidate| Candidate {
                         edits: [head.edits.clone(), refusal.edits.clone()].concat(),
+                        idle: head.idle + if refusal.what == LESS_REFUSAL { refusal.idle } else { 0 },
                         ..head.clone()
                     };
                     found.extend(refusals.iter().map(both));
@@ -71,7 +75,9 @@ impl Workshop<'_, '_, '_> {
             let raises = self.places.enclosing(&span, is_raise).is_some();
             if let Some(output) = self.places.enclosing(&span, |kind| *kind == NodeKind::Output).filter(|_| raises) {
                 self.without_refusal(output, found);
-                found.extend(self.less_refusal(output));
+                if matches!(self.problem, Problem::Alternation | Problem::LateSystem) {
+                    self.less_refusal(output, found);
+                }
                 self.frame_instead(output, found);
                 self.counter_instead(output, found);
             }
@@ -122,18 +128,26 @@ impl Workshop<'_, '_, '_> {
         found.iter_mut().rev().take(2).for_each(|candidate| candidate.idle = 2 * idle);
     }
 
-    /// Refuses only a system message without a user message after it, if the user's turn is the place of its text.
-    fn less_refusal(&self, output: &Node) -> Option<Candidate> {
-        self.base.frames.joint().filter(|_| self.problem == Problem::Alternation)?;
-        let around = self.places.enclosing(&output.span, |kind| matches!(kind, NodeKind::If(_)))?;
-        let NodeKind::If(branches) = &around.kind else { return None };
-        let branch = branches.iter().find(|branch| self.places.is_alone(branch, &output.span))?;
-        let test = branch.test.as_ref()?;
-        let stranded = "messages[0].role == 'system' and messages[1].role != 'user'";
-        let text = format!("({}) and {stranded}", self.places.text(test));
-        let what = "refuses only a system message that no user message follows";
-        // The template is simpler without the refusal.
-        Some(Candidate { idle: 4, ..Candidate::new(what, vec![Edit::replace(test.clone(), text)]) })
+    /// Keeps a refusal for what the template would drop: a role that it does not know, or a system message without a
+    /// user message after it, if the user's turn is the place of its text.
+    fn less_refusal(&self, output: &Node, found: &mut Vec<Candidate>) {
+        let around = self.places.enclosing(&output.span, |kind| matches!(kind, NodeKind::If(_)));
+        let Some(Node { kind: NodeKind::If(branches), .. }) = around else { return };
+        let branch = branches.iter().find(|branch| self.places.is_alone(branch, &output.span));
+        let Some(test) = branch.and_then(|branch| branch.test.as_ref()) else { return };
+        let Some((_, target, _)) = self.places.message_loop_around(&output.span) else { return };
+        let other = format!("{target}.role not in ['user', 'assistant']");
+        let mut conditions = vec![other.clone()];
+        if self.base.frames.joint().is_some() {
+            let stranded = "messages[0].role == 'system' and messages[1].role != 'user'";
+            conditions.extend([stranded.to_owned(), format!("({other} or {stranded})")]);
+        }
+        for condition in conditions {
+            let text = format!("({}) and {condition}", self.places.text(test));
+            let candidate = Candidate::new(LESS_REFUSAL, vec![Edit::replace(test.clone(), text)]);
+            // The template is simpler without the refusal.
+            found.push(Candidate { idle: 4, ..candidate });
+        }
     }
 
     /// Prints the system's frame where the template refuses a system message.
@@ -177,14 +191,7 @@ impl Workshop<'_, '_, '_> {
 
     /// The expressions for a message's content that are at hand at a place, the most processed first.
     fn contents_at(&self, span: &Range<usize>) -> Vec<String> {
-        let Some((message_loop, target, _)) = self
-            .places
-            .message_loops()
-            .into_iter()
-            .rfind(|(node, ..)| node.span.start <= span.start && span.end <= node.span.end)
-        else {
-            return Vec::new();
-        };
+        let Some((message_loop, target, _)) = self.places.message_loop_around(span) else { return Vec::new() };
         let inside = |node: &&Node| node.span.start >= message_loop.span.start && node.span.end <= span.start;
         let lookup = |node: &&Node| match &node.kind {
             NodeKind::Lookup { of, key } => key == "content" && self.places.text(of) == target,

@@ -41,11 +41,12 @@ pub(super) fn shown(chat: &Chat, base: &Base<'_, '_>, lists: &[&str]) -> Vec<Pro
     found
 }
 
-/// The words of a conversation that its render should show.
+/// The words of a conversation that its render should show. What is said beside calls is often dropped.
 pub(super) fn needles(chat: &Chat, base: &Base<'_, '_>) -> Vec<String> {
     let is_shown = |message: &&Value| match role_of(message) {
         Some("system" | "developer") => base.system,
         Some("assistant") => base.chat && message.get("tool_calls").is_none(),
+        Some("tool") => base.calls.as_ref().is_some_and(|calls| calls.results),
         role => role == Some("user"),
     };
     let text = |message: &Value| {

@@ -244,10 +244,7 @@ fn trial_of(base: &Base<'_, '_>, asked: &[Problem], options: &Options) -> Trial 
         variables.extend(chat.variables.iter().map(|(name, value)| (name.to_owned(), value.clone())));
         let context = context(&variables, &chat.messages, &Value::Null, chat.prompt);
         let before = base.probe.exactly(chat).ok();
-        let needles = match &goal {
-            Some(goal) => goal.case.needles.iter().map(|needle| (*needle).to_owned()).collect(),
-            None => features::needles(chat, base),
-        };
+        let needles = features::needles(chat, base);
         tests.push(Test { context, shows: features::shown(chat, base, &lists), before, needles, goal });
     };
     // A list that the template misprints is a problem's.

@@ -77,6 +77,11 @@ impl<'s> Places<'s> {
         })
     }
 
+    /// The innermost loop over messages around a span.
+    pub fn message_loop_around(&self, span: &Range<usize>) -> Option<(&Node, &str, &Range<usize>)> {
+        self.message_loops().into_iter().rfind(|(node, ..)| holds(&node.span, span))
+    }
+
     /// The loops over messages: their targets and nodes.
     pub fn message_loops(&self) -> Vec<(&Node, &str, &Range<usize>)> {
         let is_messages = |node: &'_ Node| match &node.kind {

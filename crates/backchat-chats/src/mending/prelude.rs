@@ -158,7 +158,9 @@ fn joins(problem: Problem, shapes: &[&str], base: &Base<'_, '_>) -> Vec<Vec<Rule
     match problem {
         Problem::LateSystem => {
             let heads = (shapes == ["head"]).then(|| vec![join(["system", "system"], " and loop.index0 == 1", &blank)]);
-            let late = joint.iter().map(|joint| vec![join(["system", "user"], " and loop.index0 > 1", joint)]);
+            // After a user's message the two roles would not alternate any more.
+            let late = " and loop.index0 > 1 and messages[loop.index0 - 2].role != 'user'";
+            let late = joint.iter().map(|joint| vec![join(["system", "user"], late, joint)]);
             heads.into_iter().chain(late).collect()
         }
         Problem::Alternation => {
