@@ -182,7 +182,10 @@ fn blocks_keep_the_line_ends_of_the_file() {
     let source = "{%- for m in messages %}\r\n{{- '<' + m.role + '>' }}\r\n{{- m.content + '</>' }}\r\n{%- endfor %}\r\n\
                   {%- if add_generation_prompt %}\r\n{{- '<assistant>' }}\n{%- endif %}\n";
     let patched = add_generation_blocks(source, &Object::new(), &RenderOptions::default()).unwrap().template;
-    assert!(patched.contains("{% generation %}") && patched.ends_with("{{- '<assistant>' }}\n{%- endif %}\n"), "{patched:?}");
+    assert!(
+        patched.contains("{% generation %}") && patched.ends_with("{{- '<assistant>' }}\n{%- endif %}\n"),
+        "{patched:?}"
+    );
     assert_eq!(patched.matches('\n').count(), patched.matches("\r\n").count() + 2, "{patched:?}");
 }
 

@@ -84,6 +84,46 @@ fn what_no_branch_asks_about_is_found_by_what_the_edit_mentions() {
 }
 
 #[test]
+fn values_that_an_edited_expression_tells_apart_are_tried() {
+    let after = |written: &str| PLAIN.replacen("<end>", &format!("{written}<end>"), 1);
+    for (old, new, shown) in [
+        ("{% if m.tool_calls is defined %}C{% endif %}", "{% if m.tool_calls %}C{% endif %}", "tool_calls"),
+        (
+            "{% for c in m.tool_calls | default([]) %}C{% endfor %}",
+            "{% for c in m.tool_calls or [] %}C{% endfor %}",
+            "(tool_calls=null)",
+        ),
+        ("{% if m.name %}N{% endif %}", "{% if m.name is defined %}N{% endif %}", "(name="),
+        (
+            "{% if m.role == 'tool' and m.content == '' %}E{% endif %}",
+            "{% if m.role == 'tool' and not m.content %}E{% endif %}",
+            "tool null",
+        ),
+        (
+            "{{ m.tool_call_id if m.role == 'tool' }}",
+            "{{ m.tool_call_id or '' if m.role == 'tool' }}",
+            "(tool_call_id=null)",
+        ),
+        ("{{ m.content.split('</t>')[-1] }}", "{{ m.content.split('</t>', 1)[-1] }}", "</t>"),
+        (
+            "{% for p in m.content if m.content is not string and p.type == 'text' %}P{% endfor %}",
+            "{% for p in m.content if m.content is not string and 'text' in p.type %}P{% endfor %}",
+            "input_text",
+        ),
+        ("{{ m.content if m.content is not none }}", "{{ m.content or '' }}", "[]"),
+        (
+            "{% if loop.index == 2 and m.thinking and (keep if keep is defined else false) and not loop.last %}K{% endif %}",
+            "{% if loop.index == 2 and m.thinking and (keep == true) and not loop.last %}K{% endif %}",
+            "keep=",
+        ),
+    ] {
+        let diff = compared(&after(old), &after(new));
+        assert_eq!(diff.verdict, Verdict::Differs, "{new}");
+        assert!(diff.text().contains(shown), "{new}: {}", diff.text());
+    }
+}
+
+#[test]
 fn dates_that_are_printed_in_another_way_are_one_change_beside_the_usual_one() {
     let dated = |format: &str| format!("{{{{ strftime_now('{format}') }}}}{PLAIN}");
     let diff = compared(&dated("%d %B %Y"), &dated("%d %b %Y"));

@@ -8,5 +8,5 @@ mod sets;
 pub use conversation::Conversation;
 pub(crate) use conversation::{conversation, object};
 pub use dims::{Dim, Kind, Universe};
-pub(crate) use reading::{is_well_formed, kind_of};
+pub(crate) use reading::{STANDARD, is_well_formed, kind_of};
 pub(crate) use sets::{kinds, near_kinds};

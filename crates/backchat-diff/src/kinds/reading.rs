@@ -6,7 +6,7 @@ use backchat_core::json::{self, Object, Value};
 use backchat_core::python::space::strip;
 
 /// Variables of a context that are no settings.
-const STANDARD: [&str; 9] = [
+pub(crate) const STANDARD: [&str; 9] = [
     "messages",
     "tools",
     "documents",

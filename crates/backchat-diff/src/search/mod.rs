@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::compare::{Comparison, Minimal};
-use crate::kinds::{Conversation, Kind, conversation, is_well_formed, kind_of, near_kinds};
+use crate::kinds::{Conversation, Kind, STANDARD, conversation, is_well_formed, kind_of, near_kinds};
 use crate::pieces::tokens;
 use crate::side::{Outcome, Ready};
 use backchat_core::json::Value;
@@ -33,7 +33,7 @@ const ROUNDS: usize = 4;
 /// How many conversations are tried for one goal of the edit, and for one of the others.
 const MOST_PER_GOAL: [usize; 2] = [60, 12];
 
-/// How many are tried for what the edit mentions.
+/// How many are tried for what the edit mentions, and for what its expressions read.
 const MOST_OF_EDIT: usize = 240;
 
 /// How many conversations that came near are changed for one goal.
@@ -48,6 +48,12 @@ pub(crate) struct Found {
     pub(crate) kind: Kind,
     pub(crate) conversation: Conversation,
     pub(crate) pieces: Vec<usize>,
+}
+
+/// How many conversations may still be tried, and the groups of them that showed a difference.
+struct Tries {
+    left: usize,
+    shown: HashSet<usize>,
 }
 
 /// The branches that conversations took, and those that differ beyond all kinds.
@@ -102,29 +108,43 @@ impl Search {
 
     /// Tries conversations that hold what the edit mentions: no branch asks for the argument of a filter.
     fn try_edit(&mut self, comparison: &mut Comparison<'_>, minimal: &[Minimal]) {
-        let edit = by_edit::Edit::new(&self.sources, &self.edited);
-        let mut left = MOST_OF_EDIT;
+        let variables = comparison.sides.iter().flat_map(|side| side.template.variables()).map(String::as_str);
+        let variables: Vec<&str> = variables.filter(|name| !STANDARD.contains(name)).collect();
+        let edit = by_edit::Edit::new(&self.sources, &self.edited, &variables);
         // One conversation for each text, key and number is enough: others only show it elsewhere.
         let known: Vec<Value> = self.found.iter().map(|found| found.conversation.context.clone().into()).collect();
         let is_known = |text: &&String| known.iter().any(|context| context.to_string().contains(text.as_str()));
-        let mut shown: HashSet<usize> =
-            edit.words().enumerate().filter(|(_, text)| is_known(text)).map(|(place, _)| place).collect();
+        let shown = edit.words().enumerate().filter(|(_, text)| is_known(text)).map(|(place, _)| place).collect();
+        let mut held = Tries { left: MOST_OF_EDIT, shown };
+        let mut read = Tries { left: MOST_OF_EDIT, shown: HashSet::new() };
         for kind in by_edit::bases() {
             let base = conversation(kind, &comparison.universe);
             let is_refused = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
             if comparison.outcomes(&base).is_none_or(|outcomes| outcomes.iter().all(is_refused)) {
                 continue;
             }
-            for (place, made) in edit.candidates(&base, left).into_iter().enumerate() {
-                for made in made {
-                    if left == 0 || shown.contains(&place) {
-                        break;
-                    }
-                    let before = self.found.len();
-                    left -= usize::from(self.attempt(comparison, minimal, made));
-                    if self.found.len() > before {
-                        shown.insert(place);
-                    }
+            self.try_each(comparison, minimal, edit.holding(&base, held.left), &mut held);
+            self.try_each(comparison, minimal, edit.reading(&base), &mut read);
+        }
+    }
+
+    /// Tries conversations in groups, each until one of it shows a new difference.
+    fn try_each(
+        &mut self,
+        comparison: &mut Comparison<'_>,
+        minimal: &[Minimal],
+        groups: Vec<Vec<Conversation>>,
+        tries: &mut Tries,
+    ) {
+        for (place, made) in groups.into_iter().enumerate() {
+            for made in made {
+                if tries.left == 0 || tries.shown.contains(&place) {
+                    break;
+                }
+                let before = self.found.len();
+                tries.left -= usize::from(self.attempt(comparison, minimal, made));
+                if self.found.len() > before {
+                    tries.shown.insert(place);
                 }
             }
         }

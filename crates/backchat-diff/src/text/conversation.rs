@@ -46,8 +46,16 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Keys of messages that have a form of their own beside those of reasoning, and the ids that connect calls with results.
-const SHOWN_KEYS: [&str; 4] = ["role", "content", "tool_calls", "tool_call_id"];
+/// Whether a value of a message has a form of its own, as reasoning and calls have, or none, as the id that connects a result
+/// with its call. Empty values have neither.
+fn has_form(key: &str, value: &Value) -> bool {
+    match key {
+        "role" | "content" => true,
+        "tool_calls" => value.as_list().is_some_and(|calls| !calls.is_empty()),
+        "tool_call_id" => value.as_str().is_some_and(|id| !id.is_empty()),
+        key => REASONING_KEYS.contains(&key) && value.as_str().is_some(),
+    }
+}
 
 fn message(message: &Object) -> String {
     let mut shown = message.get("role").and_then(Value::as_str).unwrap_or("?").to_owned();
@@ -56,9 +64,13 @@ fn message(message: &Object) -> String {
             shown += &format!(" {}", quoted(text));
         }
         Some(Value::List(parts)) => {
-            let part = |part: &Value| match part.get("text").and_then(Value::as_str) {
-                Some(text) => quoted(text),
-                None => part.get("type").and_then(Value::as_str).unwrap_or("?").to_owned(),
+            let part = |part: &Value| {
+                let kind = part.get("type").and_then(Value::as_str).unwrap_or("?");
+                match part.get("text").and_then(Value::as_str) {
+                    Some(text) if kind == "text" => quoted(text),
+                    Some(text) => format!("{} {}", plain(kind), quoted(text)),
+                    None => plain(kind),
+                }
             };
             shown += &format!(" [{}]", parts.iter().map(part).collect::<Vec<_>>().join(", "));
         }
@@ -85,8 +97,7 @@ fn message(message: &Object) -> String {
         };
         shown += &format!(" {name}({arguments})");
     }
-    let is_shown = |key: &str| SHOWN_KEYS.contains(&key) || REASONING_KEYS.contains(&key);
-    for (key, value) in message.iter().filter(|(key, _)| !is_shown(key)) {
+    for (key, value) in message.iter().filter(|(key, value)| !has_form(key, value)) {
         shown += &format!(" ({key}={})", plain(&value.to_string()));
     }
     shown
