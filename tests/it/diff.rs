@@ -112,8 +112,8 @@ fn values_that_an_edited_expression_tells_apart_are_tried() {
         ),
         ("{{ m.content if m.content is not none }}", "{{ m.content or '' }}", "[]"),
         (
-            "{% if loop.index == 2 and m.thinking and (keep if keep is defined else false) and not loop.last %}K{% endif %}",
-            "{% if loop.index == 2 and m.thinking and (keep == true) and not loop.last %}K{% endif %}",
+            "{% if m.thinking and (keep if keep is defined else false) and not loop.last %}K{% endif %}",
+            "{% if m.thinking and (keep == true) and not loop.last %}K{% endif %}",
             "keep=",
         ),
     ] {

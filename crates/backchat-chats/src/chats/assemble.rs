@@ -131,10 +131,13 @@ impl Builder<'_> {
         }
     }
 
-    /// Gives the current call its name or id.
+    /// Gives the current call its name or id. An id that comes before the name is the first key: templates may print the
+    /// whole call.
     fn identify_call(&mut self, kind: Kind, text: String) {
         if let Some(call) = self.call() {
+            let is_first = call.get("function").is_some_and(|function| function.get("name").is_none());
             match (kind, call.get_mut("function")) {
+                (Kind::Id, _) if is_first => call.insert_at(0, "id", text.into()),
                 (Kind::Id, _) => drop(call.insert("id", text.into())),
                 (_, Some(Value::Object(function))) => function.insert_at(0, "name", text.into()),
                 _ => drop(call.insert("name", text.into())),

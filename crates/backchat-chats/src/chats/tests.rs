@@ -154,3 +154,25 @@ fn conversations_of_other_shapes_round_trip() {
     assert!(all > 1000, "only {all} conversations were rendered");
     assert!(good * 100 >= all * 99, "{good} of {all}:\n{}", failures.join("\n"));
 }
+
+#[test]
+fn calls_are_read_whatever_their_ids_and_results_are() {
+    let dumped = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}</>\n{% endfor %}";
+    let named = "{% for m in messages %}<{{ m.role }}>{% for c in m.tool_calls or [] %}\
+        <call>{{ c.function | tojson }}</call>{% else %}{{ m.content }}{% endfor %}</>\n{% endfor %}";
+    let function = r#"{"name": "f", "arguments": {"x": 1}}"#;
+    let whole = format!(r#"[{{"id": "a", "type": "function", "function": {function}}}]"#);
+    for (source, call, result) in [
+        (dumped, whole.as_str(), "R"),
+        (named, &format!("<call>{function}</call>"), "R"),
+        (named, &format!("<call>{function}</call>"), ""),
+    ] {
+        let template = ChatTemplate::compile(source).unwrap();
+        let text = format!("<user>q</>\n<assistant>{call}</>\n<tool>{result}</>\n");
+        let unrenderer = Unrenderer::new(&template, Object::new(), RenderOptions::default());
+        let chat = unrenderer.unrender(&text).unwrap();
+        let calls = chat.messages[1].get("tool_calls").map(Value::to_string);
+        assert!(chat.exact && calls.is_some_and(|calls| calls.contains(function)), "{text}: {chat:?}");
+        assert_eq!(chat.messages[2].get("content"), Some(&result.into()), "{text}");
+    }
+}

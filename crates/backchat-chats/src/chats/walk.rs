@@ -12,7 +12,7 @@ use backchat_core::json;
 const PASSED_MARKER: i64 = 4;
 /// The cost of a frame without visible text: any blank line could be one.
 const BLANK_FRAME: i64 = 2;
-/// The cost of an empty text, and of one that the end of the chat cuts off.
+/// The cost of an empty text that is no result, and of one that the end of the chat cuts off.
 const EMPTY: i64 = 1;
 
 /// A frame at a place of the text.
@@ -195,7 +195,9 @@ impl<'w> Walk<'w> {
     /// The best frame that leaves a state at or after a place, and the cost of the path through it.
     fn from(&self, state: State, place: usize) -> Option<(usize, i64)> {
         let paid = |index: usize| self.key(state, index) + PASSED_MARKER * self.markers_from(state, place);
-        let at_once = self.at(state, place).map(|index| (index, paid(index) + EMPTY));
+        // A tool may well print nothing.
+        let empty = if state.kind == Kind::Result { 0 } else { EMPTY };
+        let at_once = self.at(state, place).map(|index| (index, paid(index) + empty));
         let later = self.leaving(state, place + 1).last().map(|(_, best)| (*best, paid(*best)));
         // Of frames at the place, the longest comes first; a non-empty text comes before an empty one.
         later.into_iter().chain(at_once).min_by_key(|(_, cost)| *cost)

@@ -128,7 +128,7 @@ impl Edit {
     pub(super) fn reading(&self, base: &Conversation) -> Vec<Vec<Conversation>> {
         let of_keys = self.read.iter().map(|key| emptied(base, key));
         let of_variables = self.variables.iter().map(|name| {
-            let values = ["zqv".into(), 1.into(), "".into(), Value::Null];
+            let values = ["zqv".into(), "".into(), Value::Null];
             values.into_iter().map(|value| with_variable(base, name, value)).collect()
         });
         of_keys.chain(of_variables).collect()
