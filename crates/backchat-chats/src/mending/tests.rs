@@ -225,18 +225,3 @@ fn an_added_branch_takes_content_as_the_template_s_own_and_repeats_no_opening() 
         assert_eq!(found.as_deref(), Some(wanted), "{content} {source}");
     }
 }
-
-#[test]
-fn what_can_be_repaired_of_a_problem_is_and_the_rest_is_left() {
-    let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\
-        {% for c in m.tool_calls or [] %}{{ c.function | tojson }}#{{ c.id | tojson }}{% endfor %}\
-        {% if m.role == 'tool' %}{{ m.tool_call_id if m.tool_call_id | length == 9 else raise_exception('Nine characters.') }}\
-        {% endif %}{% endfor %}";
-    let found = repaired(source, &[Problem::CallKeys]);
-    assert_eq!(found.cured[0].shapes, ["long_id"]);
-    let [left] = found.left.as_slice() else { panic!("{:?}", found.left) };
-    assert_eq!(
-        (left.shapes.as_slice(), left.reason.as_str()),
-        (&["no_id".to_owned()][..], "an id that is absent cannot be known")
-    );
-}
