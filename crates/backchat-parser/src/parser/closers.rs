@@ -4,12 +4,19 @@ use crate::pattern::PatternPart;
 use crate::template::{Delimiter, Field};
 
 /// The markers that end the turn, and so every region: those at which every close ends. A close may include a bracket
-/// before the marker, or only look ahead to it.
+/// before the marker, or only look ahead to it. If reasoning has only its own closer, the one marker that ends an answer as
+/// well as calls is such a marker.
 pub(super) fn turn_marks(fields: &[Field]) -> Vec<String> {
-    let mut closes = fields.iter().filter_map(|field| field.close.as_ref()).map(marks);
-    let Some(mut shared) = closes.next() else { return Vec::new() };
-    for close in closes {
-        shared.retain(|mark| close.contains(mark));
+    let closed = || fields.iter().filter_map(|field| Some((field, marks(field.close.as_ref()?))));
+    let has = |mark: &String, (_, marks): &(&Field, Vec<String>)| marks.contains(mark);
+    let Some((_, mut shared)) = closed().next() else { return Vec::new() };
+    shared.retain(|mark| closed().all(|close| has(mark, &close)));
+    if shared.is_empty()
+        && let Some((_, ends)) = closed().find(|(field, _)| field.open.is_none())
+        && let [end] = ends.as_slice()
+        && closed().filter(|close| has(end, close)).count() > 1
+    {
+        return ends;
     }
     shared
 }
@@ -86,6 +93,8 @@ mod tests {
             ),
             (r"</t>|<end>", r"\\}\\s*(?:<end>|$)", "<end>", &["<end>"], [true, true, false]),
             (r"</t>|\\n", r"</c>|\\n", r"\\n", &[], [true, true, true]),
+            ("</t>", "</c>|<end>", "<end>", &["<end>"], [true, true, false]),
+            ("</t>", "</c>|<end>", "</c>|<end>", &[], [true, true, true]),
         ] {
             let json = format!(
                 r#"{{"start_anchor": "<bot>", "fields": {{
