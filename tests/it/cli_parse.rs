@@ -332,6 +332,13 @@ fn strict_fails_on_any_doubt_about_one_output() {
         assert_eq!(code(&parse(&[&path], text)), plain, "{text}");
         assert_eq!(code(&parse(&[&path, "--strict"], text)), strict, "{text}");
     }
+    // A marker that content leaves out is a problem as well, although no note mentions it.
+    let close = r#""content": {"close_pattern": "</call>|<end>""#;
+    let swallowing = TEMPLATE.replace(r#""content": {"#, close);
+    assert_ne!(swallowing, TEMPLATE);
+    let output = parse(&[file("swallowing.json", &swallowing).to_str().unwrap(), "--strict"], "Hi</call><end>");
+    assert_eq!((code(&output), stdout(&output).as_str()), (1, "{\"role\": \"assistant\", \"content\": \"Hi\"}\n"));
+    assert!(stderr(&output).contains("warning[stray-marker]: the marker closes nothing that is open"));
 }
 
 #[test]

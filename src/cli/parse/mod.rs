@@ -335,7 +335,8 @@ fn report(
 ) -> bool {
     let mut diagnostics: Vec<_> = show::malformed(recording, &text, file).collect();
     diagnostics.extend(show::unclosed(recording, suspect.template, &text, file));
-    diagnostics.extend(show::problems(recording, &text, file));
+    let has_notes = done.as_ref().is_ok_and(|finished| !finished.notes.is_empty());
+    diagnostics.extend(show::problems(recording, has_notes, &text, file));
     diagnostics.extend(suspect.unread.map(|unread| show::unread_marker(unread, &text, file)));
     match done {
         Ok(finished) => {

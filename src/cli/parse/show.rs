@@ -190,8 +190,8 @@ pub fn unread_marker(unread: &UnreadMarker, text: &str, file: &str) -> Diagnosti
     Diagnostic::warning(id, unread.describe()).at(place.in_file(file)).help(unread.help())
 }
 
-/// The findings about other problems, and about recovered ones. Those left out are in the notes.
-pub fn problems(recording: &Recording, text: &str, file: &str) -> impl Iterator<Item = Diagnostic> {
+/// The findings about other problems, and about recovered ones. The notes have those left out, if there are any notes.
+pub fn problems(recording: &Recording, has_notes: bool, text: &str, file: &str) -> impl Iterator<Item = Diagnostic> {
     recording.events().filter_map(move |event| {
         let Event::Problem(problem) = event else { return None };
         let what = match problem.kind {
@@ -210,6 +210,8 @@ pub fn problems(recording: &Recording, text: &str, file: &str) -> impl Iterator<
             ProblemKind::StrayMarker | ProblemKind::TextOutside if problem.is_recovered => {
                 "the text departs from the format"
             }
+            ProblemKind::StrayMarker if !has_notes => "the marker closes nothing that is open",
+            ProblemKind::TextOutside if !has_notes => "the text belongs to no field",
             _ => return None,
         };
         let path = problem.path.as_deref().map(|path| format!(", {}", escape(path))).unwrap_or_default();
