@@ -118,7 +118,7 @@ pub(super) fn align(text: &str, said: &Answer) -> Result<Alignment, String> {
         from = at + content.len();
     }
     for (i, Called { name, arguments, id }) in said.calls.iter().enumerate() {
-        let missing = || match text.get(from..).is_some_and(|rest| rest.contains(name.as_str())) {
+        let missing = || match word(text, from, name, false).is_some() {
             true => format!("the arguments of call {}", i + 1),
             false => format!("the name of call {}", i + 1),
         };
@@ -237,6 +237,8 @@ mod tests {
         for (text, missing) in [
             ("<c=f><city>Brugge</city></c>", "the arguments of call 1"),
             ("<c=g><city>Gent</city><n>null</n></c>", "the name of call 1"),
+            // A name within another word is none.
+            ("<of><city>Brugge</city></of>", "the name of call 1"),
         ] {
             assert_eq!(align(text, &said(message)).unwrap().missing.as_deref(), Some(missing), "{text}");
         }

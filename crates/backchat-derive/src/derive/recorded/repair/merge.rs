@@ -1,7 +1,7 @@
 //! Adds a form of calls to those that a field already reads: openings and closings become alternatives, and the body
 //! gets a form that covers both.
 
-use super::layout::{Form, Layout, Listed};
+use super::layout::{Form, Layout, Listed, pattern};
 use crate::derive::compile::pieces::Branches;
 use crate::derive::compile::{MEMBER, escape};
 use crate::wire::marks::Segmentation;
@@ -83,7 +83,7 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
             Listed::Whole => {
                 // A list without a marker begins the turn.
                 let lead = if layout.open.is_empty() { "^" } else { &layout.open };
-                let guard = format!("(?=\\s*\\[\\s*\\{{\\s*\"{}\"\\s*:)", super::layout::pattern(name));
+                let guard = format!("(?=\\s*\\[\\s*\\{{\\s*\"{}\"\\s*:)", pattern(name));
                 (format!("{lead}{guard}"), [format!("{{{name}}}"), format!("{{{arguments}}}")], "transform_each")
             }
             Listed::No => (format!("{}(?=\\s*\\{{)", layout.open), [object(name), object(arguments)], "repeats"),
@@ -219,12 +219,14 @@ impl BaseField {
 
     /// The fields in which the object stays whole, if the layout has the same: only the text around it is new.
     fn with_object(&self, field: &Object, layout: &Layout) -> Vec<Object> {
-        let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &self.whole) else { return Vec::new() };
-        if (name, arguments) != (&keys.0, &keys.1) {
+        let Form::Object { name, arguments, is_adjacent, .. } = &layout.form else { return Vec::new() };
+        if self.whole.as_ref() != Some(&(name.clone(), arguments.clone())) {
             return Vec::new();
         }
         let guard = "(?=\\{\\s*\"|\\{\\s*\\})";
-        let open = format!("{}{guard}", layout.open);
+        // An answer has other objects between such marks: that of a call begins with its name.
+        let named = format!("(?=\\{{\\s*\"{}\"\\s*:)", pattern(name));
+        let open = format!("{}{}", layout.open, if *is_adjacent { &named } else { guard });
         let guarded = Self { open: format!("{}\\s*{guard}", without_guard(&self.open)), ..self.clone() };
         let bases = [self, &guarded];
         bases.into_iter().flat_map(|base| base.with(field, &open, &layout.close, None)).collect()
@@ -367,7 +369,7 @@ impl Layout {
 
 /// The beginning of an object, up to its arguments.
 fn object_head(name: &str, arguments: &str) -> String {
-    let (name, arguments) = (super::layout::pattern(name), super::layout::pattern(arguments));
+    let (name, arguments) = (pattern(name), super::layout::pattern(arguments));
     format!("\\s*\\{{\\s*\"{name}\"\\s*:\\s*\"(?P<name>[^\"]*)\"\\s*,\\s*\"{arguments}\"\\s*:\\s*")
 }
 
