@@ -99,7 +99,7 @@ fn problems_are_reported_at_their_place() {
         (
             "rows.jsonl",
             "[]\n{\"text\": 1}\n{\"id\": \"a\"\n{\"id\": 1, \"template\": {}, \"prefix\": null, \"text\": \"\"}\n\
-             {\"id\": 2, \"template\": {}, \"prefix\": \"\", \"text\": \"\", \"tools\": {\"name\": \"f\"}}\n"
+             {\"id\": \"t\", \"template\": {}, \"prefix\": \"\", \"text\": \"\", \"tools\": {\"name\": \"f\"}}\n"
                 .to_owned(),
         ),
     ];
