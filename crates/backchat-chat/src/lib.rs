@@ -7,6 +7,7 @@
 
 mod aliases;
 mod builtins;
+mod continued;
 mod engine;
 mod jinja;
 mod origin;
@@ -16,6 +17,7 @@ mod switches;
 mod values;
 
 pub use aliases::alias_reasoning;
+pub use continued::render_continued;
 pub use engine::budget::{Budget, charge, ended, examine, interruptible, left};
 pub use engine::clock::{Instant, Stopwatch, check_time};
 pub use engine::context::Prepared;

@@ -29,7 +29,17 @@ impl Answer {
         for event in parser.initial_events() {
             if continues { state.take(event.borrowed(), &mut |_| {}) } else { state.take(event.borrowed(), sink) }
         }
-        Self { parser: Some(parser), state, chunks: Vec::new(), message: Object::new(), problems: Vec::new() }
+        if continues {
+            state.skip_prompt();
+        }
+        Self {
+            parser: Some(parser),
+            state,
+            chunks: Vec::new(),
+            message: Object::new(),
+            problems: Vec::new(),
+            is_filtered: false,
+        }
     }
 
     /// Feeds a piece of the engine's text, which arrived after this many milliseconds. Fails if the text is too long,

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::messages::{self, MessageForm};
 use crate::request::{ChatRequest, Format};
 use backchat_chat::source::Source;
-use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat_chat::{ChatTemplate, RenderError, RenderOptions, render_continued};
 use backchat_core::REASONING_KEYS;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
@@ -216,7 +216,7 @@ impl Model {
         let messages = messages::for_template(&request.messages, self.form);
         let mut context = Object::new();
         let mut add = |name: &str, value: Value| drop(context.insert(name, value));
-        add("messages", Value::List(messages.clone()));
+        add("messages", Value::List(messages));
         add("tools", request.shown_tools().unwrap_or_default());
         add("documents", Value::Null);
         add("add_generation_prompt", (!request.continues).into());
@@ -224,21 +224,14 @@ impl Model {
         context.extend(request.variables.clone());
         let [plain, with_tools] = &self.chats;
         let template = if request.tools.is_some() { with_tools } else { plain };
-        let rendered = template.render(&context, &RenderOptions::default()).map_err(refused)?.text;
+        let options = RenderOptions::default();
         if !request.continues {
-            return Ok(rendered);
+            return template.render(&context, &options).map(|rendered| rendered.text).map_err(refused);
         }
-        // The turn continues after the content of the last message.
-        let content = messages.last().and_then(|message| message.get("content")?.as_str()).unwrap_or_default().trim();
-        let end = rendered.rfind(content).filter(|_| !content.is_empty()).map(|at| at + content.len());
-        match end.and_then(|end| rendered.get(..end)) {
-            Some(prompt) => Ok(prompt.to_owned()),
-            None => {
-                let message =
-                    "the last message has no content that the chat template writes, so it cannot be continued";
-                Err(ApiError::param("continue_final_message", message))
-            }
-        }
+        render_continued(template, &context, &options).map_err(refused)?.ok_or_else(|| {
+            let message = "the last message has no content that the chat template writes, so it cannot be continued";
+            ApiError::param("continue_final_message", message)
+        })
     }
 
     fn grammar(&self, request: &ChatRequest, prompt: &str) -> Result<Grammar, ApiError> {

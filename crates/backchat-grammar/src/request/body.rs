@@ -7,7 +7,7 @@ use super::choice::Choice;
 use super::options::Reasoning;
 use super::{Request, tools};
 use crate::notes::{Effect, Note};
-use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_chat::{ChatTemplate, RenderOptions, render_continued};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 
@@ -134,20 +134,15 @@ pub fn render_prompt(
     for (name, value) in entries.get("chat_template_kwargs").and_then(Value::as_object).into_iter().flatten() {
         set(name, value.clone());
     }
-    let rendered = template.render(&context, options).map_err(|error| {
+    let rendered = match continued {
+        true => render_continued(template, &context, options),
+        false => template.render(&context, options).map(|rendered| Some(rendered.text)),
+    };
+    let prompt = rendered.map_err(|error| {
         wrong(format!("the chat template does not render these messages: {error}")).help("pass the prompt itself")
     })?;
-    if !continued {
-        return Ok(Some(rendered.text));
-    }
-    // The template has closed the turn of the last message, but the prompt ends with the message.
-    let last = messages.last().and_then(|message| message.get("content")).and_then(Value::as_str).unwrap_or_default();
-    let end = rendered.text.rfind(last.trim()).map(|start| {
-        let rest = rendered.text.get(start..).unwrap_or_default();
-        start + if rest.starts_with(last.trim_start()) { last.trim_start().len() } else { last.trim().len() }
-    });
-    match end.and_then(|end| rendered.text.get(..end)) {
-        Some(text) => Ok(Some(text.to_owned())),
+    match prompt {
+        Some(text) => Ok(Some(text)),
         None => {
             let message =
                 "`/continue_final_message`: the chat template does not show the content of the last message as it is";

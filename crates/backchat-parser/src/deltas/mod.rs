@@ -57,6 +57,8 @@ pub struct Deltas {
     prefix: usize,
     fields: Vec<TextField>,
     /// White space held at the end of the open region's text.
+    /// Whether the client has the part of the prompt that belongs to the message.
+    skips_prompt: bool,
     space: String,
     is_blank: bool,
     /// Where the open region begins.
@@ -131,6 +133,13 @@ impl Deltas {
     }
 
     /// Whether reasoning is being written.
+    /// Declares that the client has what the prompt holds of the message: neither the white space at its end nor text in
+    /// which a delimiter may have begun is sent.
+    pub fn skip_prompt(&mut self) {
+        self.space.clear();
+        self.skips_prompt = true;
+    }
+
     pub fn is_reasoning(&self) -> bool {
         self.is_reasoning
     }
@@ -152,7 +161,10 @@ impl Deltas {
         }
         match event {
             EventRef::Open { field, span, .. } => self.open(field, span.start, sink),
-            EventRef::Chunk { field, text, dirty: false, .. } => self.add(field, text, sink),
+            EventRef::Chunk { field, text, dirty: false, span } => {
+                let known = if self.skips_prompt { self.prefix.saturating_sub(span.start) } else { 0 };
+                self.add(field, text.get(known..).unwrap_or_default(), sink);
+            }
             EventRef::Problem(problem) if self.is_cut && problem.at_end && problem.field.as_deref() == Some(CALLS) => {
                 self.skips = true;
                 self.withdraw(true, sink);
