@@ -535,3 +535,43 @@ fn a_continued_answer_is_what_is_new() {
         assert_eq!(chat_whole(&whole).content, "nd.", "{begun:?}");
     }
 }
+
+#[test]
+fn a_whole_answer_has_the_calls_of_the_value() {
+    let (model, _) = format("hermes");
+    for (json, call) in [
+        (r#"{"name": "f", "arguments": {}, "arguments": {"x": 1}}"#, Some(("f", r#"{"x": 1}"#))),
+        (r#"{"name": "a", "name": "b", "arguments": {"x": 1, "x": 2}}"#, Some(("b", r#"{"x": 2}"#))),
+        (r#"{"name": "f", "arguments": null}"#, Some(("f", "{}"))),
+        // No client can take these.
+        (r#"{"name": 5, "arguments": {}}"#, None),
+        (r#"{"name": "", "arguments": {}}"#, None),
+        (r#"{"name": "f", "arguments": [1]}"#, None),
+    ] {
+        let output = format!("<tool_call>\n{json}\n</tool_call>");
+        let characters: Vec<&str> = output.split("").filter(|piece| !piece.is_empty()).collect();
+        for pieces in [&[output.as_str()][..], &characters] {
+            let (_, whole) = chat(&model, &body(Api::Chat, false), CallDelivery::Growing, pieces);
+            let message = chat_whole(&whole);
+            let calls: Vec<_> = message.calls.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+            assert_eq!(calls, Vec::from_iter(call), "{json}");
+            assert_eq!(message.content, if call.is_some() { "" } else { &output }, "{json}");
+        }
+    }
+}
+
+/// What a stream has sent stays; the rest of it is still JSON.
+#[test]
+fn a_stream_has_the_first_arguments_of_a_call() {
+    let (model, _) = format("hermes");
+    for (json, name, arguments) in [
+        (r#"{"name": "f", "arguments": {"a": 1}, "arguments": {"x": 1}}"#, "f", r#"{"a": 1}"#),
+        (r#"{"name": "a", "name": "b", "arguments": {}}"#, "a", "{}"),
+        (r#"{"name": "f", "arguments": null}"#, "f", "{}"),
+    ] {
+        let output = format!("<tool_call>\n{json}\n</tool_call>");
+        let characters: Vec<&str> = output.split("").filter(|piece| !piece.is_empty()).collect();
+        let (stream, _) = chat(&model, &body(Api::Chat, true), CallDelivery::Growing, &characters);
+        assert_eq!(chat_stream(&stream).calls, [(name.to_owned(), arguments.to_owned())], "{json}");
+    }
+}

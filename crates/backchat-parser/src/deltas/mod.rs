@@ -7,14 +7,16 @@ mod write;
 
 use std::ops::Range;
 
-use crate::parser::EventRef;
-use crate::parser::Parser;
+use crate::parser::{ClosedCall, EventRef, Parser, closed_calls};
 use crate::template::Field;
+use backchat_core::json::Value;
 use backchat_core::{REASONING_KEYS, python};
 
 pub use write::ReasoningName;
 
 const CALLS: &str = "tool_calls";
+/// The arguments of a call for which the model wrote null.
+const NO_ARGUMENTS: &str = "{}";
 
 /// A delta of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +57,10 @@ pub struct Deltas {
     text: String,
     /// Where the text begins in spans.
     prefix: usize,
-    fields: Vec<TextField>,
-    /// White space held at the end of the open region's text.
     /// Whether the client has the part of the prompt that belongs to the message.
     skips_prompt: bool,
+    fields: Vec<TextField>,
+    /// White space held at the end of the open region's text.
     space: String,
     is_blank: bool,
     /// Where the open region begins.
@@ -66,6 +68,8 @@ pub struct Deltas {
     calls: usize,
     calls_before: usize,
     delivery: CallDelivery,
+    /// Whether the call that grows has no arguments yet.
+    is_bare: bool,
     /// The calls of the open region, if they are sent once it is complete.
     waiting: Vec<WaitingCall>,
     /// Whether the open region's calls were cut off, so that the rest of it gives no deltas.
@@ -84,6 +88,13 @@ struct WaitingCall {
     id: Option<String>,
     name: String,
     arguments: String,
+}
+
+impl WaitingCall {
+    fn new(call: ClosedCall<'_>) -> Self {
+        let arguments = if call.arguments.is_null() { NO_ARGUMENTS.to_owned() } else { call.arguments.to_string() };
+        Self { id: call.id.map(str::to_owned), name: call.name.to_owned(), arguments }
+    }
 }
 
 /// How a field of text becomes a value.
@@ -122,6 +133,13 @@ impl Deltas {
         self.text.push_str(kept.get(self.text.len()..).unwrap_or_default());
     }
 
+    /// Declares that the client has what the prompt holds of the message: neither the white space at its end nor text in
+    /// which a delimiter may have begun is sent.
+    pub fn skip_prompt(&mut self) {
+        self.space.clear();
+        self.skips_prompt = true;
+    }
+
     /// All text of the answer.
     pub fn text(&self) -> &str {
         &self.text
@@ -133,13 +151,6 @@ impl Deltas {
     }
 
     /// Whether reasoning is being written.
-    /// Declares that the client has what the prompt holds of the message: neither the white space at its end nor text in
-    /// which a delimiter may have begun is sent.
-    pub fn skip_prompt(&mut self) {
-        self.space.clear();
-        self.skips_prompt = true;
-    }
-
     pub fn is_reasoning(&self) -> bool {
         self.is_reasoning
     }
@@ -180,7 +191,10 @@ impl Deltas {
             EventRef::CallStart { index, name, id, .. } => {
                 self.calls += 1;
                 match self.delivery {
-                    CallDelivery::Growing => sink(Delta::Call { index, id, name }),
+                    CallDelivery::Growing => {
+                        self.is_bare = true;
+                        sink(Delta::Call { index, id, name });
+                    }
                     CallDelivery::Whole | CallDelivery::Settled => {
                         let (id, name) = (id.map(str::to_owned), name.to_owned());
                         self.waiting.push(WaitingCall { id, name, arguments: String::new() });
@@ -189,9 +203,13 @@ impl Deltas {
             }
             EventRef::CallArguments { index, delta, .. } => match self.waiting.last_mut() {
                 Some(call) => call.arguments.push_str(delta),
-                None => sink(Delta::Arguments { index, text: delta }),
+                None => {
+                    let is_first = std::mem::take(&mut self.is_bare);
+                    let text = if is_first && delta == "null" { NO_ARGUMENTS } else { delta };
+                    sink(Delta::Arguments { index, text });
+                }
             },
-            EventRef::Close { field, .. } if &**field == CALLS => self.send_waiting(sink),
+            EventRef::Close { field, value, span, .. } if &**field == CALLS => self.close_calls(value, span.end, sink),
             EventRef::Close { .. } => self.is_reasoning = false,
             _ => {}
         }
@@ -204,6 +222,25 @@ impl Deltas {
             let raw = self.raw(self.opened..end).to_owned();
             self.open("content", end, sink);
             self.add("content", &raw, sink);
+        }
+    }
+
+    /// Ends the open region of calls, whose value is known. Calls that wait are those of the value, which has the last of a
+    /// key that came twice, and ids that came after the name.
+    fn close_calls(&mut self, value: &Value, end: usize, sink: &mut dyn FnMut(Delta<'_>)) {
+        let closed: Option<Vec<_>> = closed_calls(value).collect();
+        let waits = self.delivery != CallDelivery::Growing;
+        let is_object = |call: &ClosedCall<'_>| matches!(call.arguments, Value::Object(_) | Value::Null);
+        match closed {
+            Some(calls) if !waits || calls.iter().all(is_object) => {
+                if waits {
+                    self.waiting = calls.into_iter().map(WaitingCall::new).collect();
+                    self.calls = self.calls_before + self.waiting.len();
+                }
+                self.send_waiting(sink);
+            }
+            // No client can take such a call.
+            _ => self.reject(end, false, sink),
         }
     }
 

@@ -65,6 +65,7 @@ pub use crate::content::coerce::{Tools, ToolsError};
 pub use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy, UnknownPolicy};
 pub use crate::content::{Capture, Captures, Mode};
 // How the command and the tests cut texts.
+pub(crate) use calls::{ClosedCall, closed_calls};
 pub use chunk_text::ChunkText;
 pub use chunks::{Chunks, cut, cut_ids};
 pub use error::{Cause, cause};

@@ -1,8 +1,8 @@
 //! Calls as they grow: a call's name as soon as it is certain, then the JSON text of its arguments piece by piece.
 //!
 //! Reported parts of a call are never revised. The concatenated pieces are the JSON text of the arguments that the
-//! region closes with; if the model writes a key twice, they contain both, and JSON parsers keep the last, as the
-//! value does. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported
+//! region closes with; if the model writes a key of them twice, they contain both, and JSON parsers keep the last, as the
+//! value does. Of a name, an id or arguments that come twice, the first is reported, though the value has the last. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported
 //! early is sent whole, just before its region closes.
 
 mod shape;
@@ -68,6 +68,28 @@ struct Call {
     reported: usize,
 }
 
+/// A call of the value that a region closed with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClosedCall<'v> {
+    pub id: Option<&'v str>,
+    pub name: &'v str,
+    pub arguments: &'v Value,
+}
+
+/// The calls of a region's value; `None` for each that has no name or no arguments.
+pub(crate) fn closed_calls(value: &Value) -> impl Iterator<Item = Option<ClosedCall<'_>>> {
+    let values = value.as_list().unwrap_or(std::slice::from_ref(value));
+    values.iter().map(|call| {
+        let function = call.get("function")?;
+        let id = call.get("id").and_then(Value::as_str);
+        Some(ClosedCall { id, name: name_of(function.get("name")?)?, arguments: function.get("arguments")? })
+    })
+}
+
+fn name_of(value: &Value) -> Option<&str> {
+    value.as_str().filter(|name| !name.is_empty())
+}
+
 /// The body of a region so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct More<'t> {
@@ -131,15 +153,8 @@ impl GrowingCalls {
 
     /// Reports the rest of the calls in the region's value.
     pub fn finish(mut self, value: &Value, next: &mut usize, sink: &mut dyn FnMut(EventRef<'_>)) {
-        let values = match value {
-            Value::List(items) => items.as_slice(),
-            one => std::slice::from_ref(one),
-        };
-        for (place, value) in values.iter().enumerate() {
-            let Some(function) = value.get("function") else { continue };
-            let (Some(name), Some(arguments)) = (function["name"].as_str(), function.get("arguments")) else {
-                continue;
-            };
+        for (place, closed) in closed_calls(value).enumerate() {
+            let Some(ClosedCall { id, name, arguments }) = closed else { continue };
             let whole = arguments.to_string();
             let mut call = self.calls.all.get_mut(place).map(std::mem::take).unwrap_or_default();
             let reported = part(&call.text, 0..call.reported);
@@ -150,7 +165,7 @@ impl GrowingCalls {
                 call.text.push('}');
             }
             call.name = Some(name.to_owned());
-            call.id = call.id.or_else(|| value["id"].as_str().map(str::to_owned));
+            call.id = call.id.or_else(|| id.map(str::to_owned));
             call.report(&self.calls.field, next, sink);
         }
     }
@@ -166,6 +181,7 @@ impl Calls {
         };
         let shape = self.shape.as_ref();
         let name = captured(shape.map(|shape| &shape.name)).map(|capture| capture.text.clone());
+        let name = name.filter(|name| !name.is_empty());
         let id = captured(shape.and_then(|shape| shape.id.as_ref())).map(|capture| capture.text.clone());
         self.all.push(Call { name, id, ..Call::default() });
         self.is_open = true;
@@ -231,16 +247,16 @@ impl Sink for CallValues<'_> {
         if is_part(&shape.name) || shape.id.as_ref().is_some_and(is_part) {
             return Use::Take;
         }
-        let name = self.calls.all.last().and_then(|call| call.name.as_deref());
-        if is(&keys, &shape.arguments) {
-            return match (self.tools, name) {
-                (None, _) => Use::Write,
-                // Their types are not known yet.
-                (Some(_), None) => Use::Take,
-                (Some(_), Some(_)) => Use::Write,
-            };
+        if !is(&keys, &shape.arguments) {
+            return Use::Enter;
         }
-        Use::Enter
+        match (self.tools, self.calls.all.last()) {
+            // They came before.
+            (_, Some(call)) if !call.text.is_empty() => Use::Enter,
+            // Their types are not known yet.
+            (Some(_), Some(Call { name: None, .. })) => Use::Take,
+            _ => Use::Write,
+        }
     }
 
     fn write(&mut self, text: &str) {
@@ -269,7 +285,7 @@ impl Sink for CallValues<'_> {
         let is_part = |part: &CallSource| matches!(part, CallSource::Path(path) if is(&keys, path));
         if is_part(&shape.name) {
             // The first of two counts here; a second one changes arguments that were reported already.
-            call.name = call.name.take().or_else(|| value.as_str().map(str::to_owned));
+            call.name = call.name.take().or_else(|| name_of(&value).map(str::to_owned));
         } else if shape.id.as_ref().is_some_and(is_part) {
             call.id = call.id.take().or_else(|| value.as_str().map(str::to_owned));
         }
