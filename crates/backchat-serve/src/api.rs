@@ -2,8 +2,10 @@
 //! each from the same deltas: nothing is rendered, constrained or parsed in a second way.
 
 use crate::api_error::ApiError;
+use crate::call_ids::{CallIds, IdForm};
 use crate::chat_api::{Completion, Start};
 use crate::custom::CustomTools;
+use crate::parts::Parts;
 use crate::request::{self, ChatRequest};
 use crate::responses_api::answer::{Repeated, Response};
 use crate::writer::Writer;
@@ -86,19 +88,24 @@ impl Api {
 
 impl Asked {
     /// Begins the answer of this model, at this second since 1970.
-    pub fn writer(&mut self, model: &str, reasoning: ReasoningName, created: u64) -> Box<dyn Writer> {
+    pub fn writer(&mut self, model: &str, reasoning: ReasoningName, created: u64, ids: IdForm) -> Box<dyn Writer> {
         let request = &self.request;
         let streams = request.stream;
         let custom = CustomTools::of(request);
+        let ids = CallIds::new(ids, if self.api == Api::Messages { "toolu_" } else { "call_" });
         match self.api {
             Api::Chat => {
                 let (choices, counts) = (request.n, request.include_usage);
-                Box::new(Completion::new(Start { model, reasoning, created, choices, streams, counts, custom }))
+                Box::new(Completion::new(Start { model, reasoning, created, choices, streams, counts, custom, ids }))
             }
-            Api::Responses => {
-                Box::new(Response::new(model, created, streams, custom, std::mem::take(&mut self.repeated)))
-            }
-            Api::Messages => Box::new(messages_api::answer::Message::new(model, streams)),
+            Api::Responses => Box::new(Response::new(
+                model,
+                created,
+                streams,
+                Parts::new(ids, custom),
+                std::mem::take(&mut self.repeated),
+            )),
+            Api::Messages => Box::new(messages_api::answer::Message::new(model, streams, ids)),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Answers of the chat API (`/v1/chat/completions`): chunks of a stream, and whole completions.
 
 use crate::api_error::ApiError;
+use crate::call_ids::CallIds;
 use crate::custom::CustomTools;
 use crate::identifier::identifier;
-use crate::parts::{CallIds, Part, Parts};
+use crate::parts::{Part, Parts};
 use crate::reply::Usage;
 use crate::writer::{Finish, Writer};
 use backchat_core::json::{Object, Value};
@@ -50,17 +51,17 @@ pub struct Start<'s> {
     /// Whether a stream ends with the count of tokens.
     pub counts: bool,
     pub custom: CustomTools,
+    pub ids: CallIds,
 }
 
 impl Completion {
     pub fn new(start: Start<'_>) -> Self {
         let id = identifier("chatcmpl-");
-        let Start { model, reasoning, created, custom, .. } = start;
+        let Start { model, reasoning, created, custom, ids, .. } = start;
         let name = Value::from(model);
         let head = format!(
             "data: {{\"id\": \"{id}\", \"object\": \"chat.completion.chunk\", \"created\": {created}, \"model\": {name}"
         );
-        let ids = CallIds::new("call_");
         let choice = || Choice {
             ids: ids.clone(),
             is_custom: false,

@@ -6,6 +6,7 @@
 mod answer;
 pub mod api;
 pub mod api_error;
+mod call_ids;
 mod chat_api;
 mod conversation;
 mod custom;

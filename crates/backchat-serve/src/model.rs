@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::api_error::ApiError;
+use crate::call_ids::IdForm;
 use crate::engine::Engine;
 use crate::messages::{self, MessageForm};
 use crate::request::{ChatRequest, Format};
@@ -24,6 +25,7 @@ pub struct Model {
     /// For conversations without tools, and with them.
     chats: [ChatTemplate; 2],
     form: MessageForm,
+    id_form: IdForm,
     special_tokens: Object,
     bos: Option<String>,
     grammars: Builder,
@@ -91,12 +93,14 @@ impl Model {
         let template = opened.template;
         let grammars = Builder::new(template.clone(), opened.wire);
         let form = form(&chats[1], &special_tokens, &template);
+        let id_form = IdForm::of(&chats[1], &special_tokens);
         let preserved = preserved(&template, &grammars);
         let bos = source.bos_token().filter(|text| !text.is_empty()).map(str::to_owned);
         Ok(Self {
             template,
             chats,
             form,
+            id_form,
             special_tokens,
             bos,
             grammars,
@@ -115,6 +119,11 @@ impl Model {
 
     pub fn template(&self) -> &Template {
         &self.template
+    }
+
+    /// The form of new ids of calls.
+    pub fn id_form(&self) -> IdForm {
+        self.id_form
     }
 
     pub fn was_derived(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The parts of a message in the order in which they were written, assembled from deltas.
 
+use crate::call_ids::CallIds;
 use crate::custom::CustomTools;
-use crate::identifier::identifier;
 use backchat_parser::deltas::Delta;
 
 /// A part of a message.
@@ -19,26 +19,6 @@ pub struct Call {
     pub name: String,
     pub arguments: String,
     pub is_custom: bool,
-}
-
-/// The ids of the calls of one choice: the model's own if it is unique, else a new one.
-#[derive(Clone, Debug)]
-pub struct CallIds {
-    /// The beginning of new ids.
-    lead: &'static str,
-    known: Vec<String>,
-}
-
-impl CallIds {
-    pub fn new(lead: &'static str) -> Self {
-        Self { lead, known: Vec::new() }
-    }
-
-    pub fn next(&mut self, own: Option<&str>) -> &str {
-        let own = own.filter(|id| !id.is_empty() && !self.known.iter().any(|known| known == id));
-        self.known.push(own.map_or_else(|| identifier(self.lead), str::to_owned));
-        self.known.last().map_or("", String::as_str)
-    }
 }
 
 /// The parts so far.

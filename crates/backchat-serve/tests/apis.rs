@@ -236,7 +236,7 @@ fn body(api: Api, streams: bool) -> String {
 fn answer(model: &Model, api: Api, streams: bool, pieces: &[&str], end: End) -> (String, Value) {
     let mut asked = api.read(body(api, streams).as_bytes()).unwrap();
     let prepared = model.prepare(&asked.request, Engine::Vllm, false).unwrap();
-    let writer = asked.writer("m", ReasoningName::ReasoningContent, 1);
+    let writer = asked.writer("m", ReasoningName::ReasoningContent, 1, model.id_form());
     let mut turn = Turn::new(model, &prepared, &asked.request, CallDelivery::Growing, writer).unwrap();
     let mut stream = turn.unsent();
     let updates = pieces.iter().map(|piece| Update::Text((*piece).to_owned())).chain([Update::End(end)]);
@@ -350,7 +350,7 @@ fn tokens_of_reasoning_are_those_that_came_with_it() {
         for api in Api::ALL {
             let mut asked = api.read(body(api, false).as_bytes()).unwrap();
             let prepared = model.prepare(&asked.request, Engine::Vllm, false).unwrap();
-            let writer = asked.writer("m", ReasoningName::ReasoningContent, 1);
+            let writer = asked.writer("m", ReasoningName::ReasoningContent, 1, model.id_form());
             let mut turn = Turn::new(&model, &prepared, &asked.request, CallDelivery::Growing, writer).unwrap();
             let mut take = |update| turn.take(Reply::Choice(0, update), 0).unwrap();
             for (number, piece) in (1..).zip(pieces) {
@@ -382,7 +382,7 @@ fn log_probabilities_of_every_token_reach_the_client() {
             format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}], "logprobs": true, "stream": {stream}}}"#);
         let mut asked = Api::Chat.read(body.as_bytes()).unwrap();
         let prepared = model.prepare(&asked.request, Engine::Vllm, false).unwrap();
-        let writer = asked.writer("m", ReasoningName::ReasoningContent, 1);
+        let writer = asked.writer("m", ReasoningName::ReasoningContent, 1, model.id_form());
         let mut turn = Turn::new(&model, &prepared, &asked.request, CallDelivery::Growing, writer).unwrap();
         let mut take = |update| turn.take(Reply::Choice(0, update), 0).unwrap();
         for piece in pieces {
@@ -410,7 +410,7 @@ fn a_stop_text_of_the_request_is_named() {
         let body = r#"{"max_tokens": 9, "stop_sequences": ["END"], "messages": [{"role": "user", "content": "Hi"}]}"#;
         let mut asked = Api::Messages.read(body.as_bytes()).unwrap();
         let prepared = model.prepare(&asked.request, Engine::Vllm, false).unwrap();
-        let writer = asked.writer("m", ReasoningName::ReasoningContent, 1);
+        let writer = asked.writer("m", ReasoningName::ReasoningContent, 1, model.id_form());
         let mut turn = Turn::new(&model, &prepared, &asked.request, CallDelivery::Growing, writer).unwrap();
         for update in [Update::Text("Hi".to_owned()), Update::Stop(stop.to_owned()), Update::End(End::Stop)] {
             turn.take(Reply::Choice(0, update), 0).unwrap();
@@ -489,7 +489,7 @@ fn a_custom_tool_takes_a_text_in_either_api() {
         for (cut, _) in call.char_indices() {
             let (before, after) = call.split_at(cut);
             let mut asked = read();
-            let writer = asked.writer("m", ReasoningName::ReasoningContent, 1);
+            let writer = asked.writer("m", ReasoningName::ReasoningContent, 1, model.id_form());
             let mut turn = Turn::new(&model, &prepared, &asked.request, CallDelivery::Growing, writer).unwrap();
             for update in
                 [before, after].map(|piece| Update::Text(piece.to_owned())).into_iter().chain([Update::End(End::Stop)])
@@ -508,7 +508,7 @@ fn a_custom_tool_takes_a_text_in_either_api() {
 fn chat(model: &Model, body: &str, delivery: CallDelivery, pieces: &[&str]) -> (String, Value) {
     let mut asked = Api::Chat.read(body.as_bytes()).unwrap();
     let prepared = model.prepare(&asked.request, Engine::Vllm, false).unwrap();
-    let writer = asked.writer("m", ReasoningName::ReasoningContent, 1);
+    let writer = asked.writer("m", ReasoningName::ReasoningContent, 1, model.id_form());
     let mut turn = Turn::new(model, &prepared, &asked.request, delivery, writer).unwrap();
     for update in pieces.iter().map(|piece| Update::Text((*piece).to_owned())).chain([Update::End(End::Stop)]) {
         turn.take(Reply::Choice(0, update), 0).unwrap();
@@ -533,6 +533,35 @@ fn a_continued_answer_is_what_is_new() {
         assert!(prompt.ends_with(&format!("</think>\n\n{begun}")), "{prompt:?}");
         let (_, whole) = chat(&model, &body, CallDelivery::Growing, &["nd", ".<|im_end|>"]);
         assert_eq!(chat_whole(&whole).content, "nd.", "{begun:?}");
+    }
+}
+
+/// The id of the only call of an answer.
+fn call_id(stream: &str, whole: &Value) -> String {
+    let first = |message: &Value| list(message, "tool_calls").first().map(|call| text(call, "id"));
+    let chunks = events(stream).into_iter().flat_map(|(_, data)| list(&data, "choices").to_vec());
+    let mut ids = chunks.filter_map(|choice| first(&choice["delta"])).filter(|id| !id.is_empty());
+    ids.next().or_else(|| list(whole, "choices").first().and_then(|choice| first(&choice["message"]))).unwrap()
+}
+
+#[test]
+fn the_id_of_a_call_is_the_models_or_one_that_its_template_takes() {
+    let (model, _) = format("mistral_nemo");
+    let output = r#"[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "Oslo"}, "id": "abcdefgh0"}]</s>"#;
+    for (streams, delivery) in
+        [(false, CallDelivery::Growing), (true, CallDelivery::Whole), (true, CallDelivery::Growing)]
+    {
+        for (cut, _) in output.char_indices() {
+            let (before, after) = output.split_at(cut);
+            let (stream, whole) = chat(&model, &body(Api::Chat, streams), delivery, &[before, after]);
+            let id = call_id(&stream, &whole);
+            if streams && delivery == CallDelivery::Growing {
+                // The call may have begun before its id came.
+                assert!(id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()), "cut at {cut}: {id}");
+            } else {
+                assert_eq!(id, "abcdefgh0", "cut at {cut}");
+            }
+        }
     }
 }
 

@@ -144,7 +144,7 @@ impl Exchange {
     fn new(server: Rc<Server>, asked: &mut Asked, prepared: &Prepared, began: Instant) -> Result<Self, ApiError> {
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let model = asked.request.model.clone().unwrap_or_else(|| server.model_name.clone());
-        let writer = asked.writer(&model, server.options.reasoning_field, now.as_secs());
+        let writer = asked.writer(&model, server.options.reasoning_field, now.as_secs(), server.model.id_form());
         let request = &asked.request;
         let turn = Turn::new(&server.model, prepared, request, server.options.calls, writer)?;
         let engine = server.engine;

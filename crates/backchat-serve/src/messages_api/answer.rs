@@ -1,9 +1,10 @@
 //! An answer of the Messages API: its blocks, and the events in which a stream builds them.
 
 use crate::api_error::ApiError;
+use crate::call_ids::CallIds;
 use crate::custom::CustomTools;
 use crate::identifier::identifier;
-use crate::parts::{Call, CallIds, Part, Parts};
+use crate::parts::{Call, Part, Parts};
 use crate::reply::Usage;
 use crate::writer::{Events, Finish, Writer};
 use backchat_core::json::{self, Object, Value};
@@ -23,11 +24,11 @@ pub struct Message {
 }
 
 impl Message {
-    pub fn new(model: &str, streams: bool) -> Self {
+    pub fn new(model: &str, streams: bool, ids: CallIds) -> Self {
         let mut message = Self {
             id: identifier("msg_"),
             model: model.to_owned(),
-            parts: Parts::new(CallIds::new("toolu_"), CustomTools::default()),
+            parts: Parts::new(ids, CustomTools::default()),
             finish: None,
             events: Events::new(streams),
         };

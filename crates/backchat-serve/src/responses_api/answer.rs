@@ -2,9 +2,8 @@
 
 use super::item::{self, Item, Stage};
 use crate::api_error::ApiError;
-use crate::custom::CustomTools;
 use crate::identifier::identifier;
-use crate::parts::{CallIds, Parts};
+use crate::parts::Parts;
 use crate::reply::Usage;
 use crate::writer::{Events, Finish, Writer};
 use backchat_core::json::{Object, Value};
@@ -82,13 +81,13 @@ pub struct Response {
 }
 
 impl Response {
-    pub fn new(model: &str, created: u64, streams: bool, custom: CustomTools, repeated: Repeated) -> Self {
+    pub fn new(model: &str, created: u64, streams: bool, parts: Parts, repeated: Repeated) -> Self {
         let mut response = Self {
             id: identifier("resp_"),
             created,
             model: model.to_owned(),
             repeated,
-            parts: Parts::new(CallIds::new("call_"), custom),
+            parts,
             ids: Vec::new(),
             finish: None,
             events: Events::numbered(streams),
