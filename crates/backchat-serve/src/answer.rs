@@ -19,6 +19,8 @@ pub struct Answer {
     /// The message as the response template reads it, once the answer is over.
     message: Object,
     problems: Vec<Problem>,
+    /// Whether a filter of the engine ended it.
+    is_filtered: bool,
 }
 
 impl Answer {
@@ -58,9 +60,10 @@ impl Answer {
     /// Ends the answer. Fails if the text exceeds the step limit of a pattern.
     pub fn finish(&mut self, end: End, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), Fault> {
         let Some(parser) = self.parser.take() else { return Ok(()) };
-        if end == End::Length {
+        if end != End::Stop {
             self.state.cut_off();
         }
+        self.is_filtered = end == End::Filter;
         let state = &mut self.state;
         let finished = parser.finish_into(&mut |event| state.take(event, sink)).map_err(Fault::Unreadable)?;
         self.message = finished.message;
@@ -70,7 +73,7 @@ impl Answer {
 
     /// The finish reason in OpenAI's protocol.
     pub fn finish_reason(&self) -> &'static str {
-        self.state.finish_reason()
+        if self.is_filtered { "content_filter" } else { self.state.finish_reason() }
     }
 
     /// Whether the model is thinking.

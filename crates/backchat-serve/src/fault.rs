@@ -9,6 +9,8 @@ use std::fmt;
 pub enum Fault {
     /// The engine reports an error.
     Reported(String),
+    /// The engine gave the answer up, for this reason.
+    GivenUp(String),
     /// The engine's line is longer than so many bytes.
     LongLine(usize),
     /// An event of the engine is not UTF-8.
@@ -27,6 +29,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reported(message) => out.write_str(message),
+            Self::GivenUp(reason) => write!(out, "the engine ended the answer with `{reason}`"),
             Self::LongLine(most) => write!(out, "the engine wrote a line of more than {} MiB", most >> 20),
             Self::NotText => out.write_str("the engine wrote an event that is not UTF-8"),
             Self::NotJson(error) => write!(out, "the engine wrote an event that is not JSON: {error}"),

@@ -8,6 +8,9 @@ use crate::fault::Fault;
 use crate::request::MOST_CHOICES;
 use backchat_core::json::{self, Object, Value};
 
+/// The byte order mark that a stream may begin with.
+const BOM: &[u8] = "\u{feff}".as_bytes();
+
 /// The longest line: the last event of llama.cpp repeats the prompt.
 const LONGEST_LINE: usize = 64 << 20;
 
@@ -18,6 +21,8 @@ pub enum End {
     Stop,
     /// The token limit.
     Length,
+    /// A filter of the engine.
+    Filter,
 }
 
 /// The token counts of an answer.
@@ -74,6 +79,8 @@ pub enum Update {
     /// The stop text that is about to end it.
     Stop(String),
     End(End),
+    /// The engine gave it up, for this reason.
+    Failed(String),
 }
 
 /// The reader of one stream.
@@ -84,6 +91,8 @@ pub struct ReplyReader {
     pieces: bool,
     /// The beginning of a line.
     line: Vec<u8>,
+    /// Whether no line was read.
+    is_first: bool,
     /// The bytes already read of each choice, if events repeat them.
     known: Vec<usize>,
     /// The number of the choice that is the stream's first.
@@ -93,7 +102,7 @@ pub struct ReplyReader {
 impl ReplyReader {
     /// A reader for one stream of an engine. `pieces`: its events contain only new text, as with all engines but one.
     pub fn new(engine: Engine, pieces: bool, first: usize) -> Self {
-        Self { engine, pieces, line: Vec::new(), known: Vec::new(), first }
+        Self { engine, pieces, line: Vec::new(), is_first: true, known: Vec::new(), first }
     }
 
     /// Feeds bytes as received. If the engine reports an error, or sends invalid data, earlier replies are in
@@ -127,11 +136,14 @@ impl ReplyReader {
     }
 
     fn read(&mut self, line: &[u8], replies: &mut Vec<Reply>) -> Result<(), Fault> {
+        let line = if std::mem::take(&mut self.is_first) { line.strip_prefix(BOM).unwrap_or(line) } else { line };
         let line = line.trim_ascii();
         let data = match self.engine {
             Engine::Ollama => line,
             _ => match line.strip_prefix(b"data:") {
                 Some(data) => data.trim_ascii_start(),
+                // Not a stream: an answer as a whole, or an error.
+                None if line.starts_with(b"{") => line,
                 None => return Ok(()),
             },
         };
@@ -282,10 +294,14 @@ impl Choice<'_> {
         }
     }
 
-    /// Ends the choice: at the token limit if `reason` is `limit`.
+    /// Ends the choice: at the token limit if `reason` is `limit`. Engines have many names for a proper end.
     fn end(&mut self, reason: Option<&Value>, limit: &str) {
-        let is_limit = reason.and_then(Value::as_str) == Some(limit);
-        self.add(Update::End(if is_limit { End::Length } else { End::Stop }));
+        self.add(match reason.and_then(Value::as_str) {
+            Some(reason) if reason == limit => Update::End(End::Length),
+            Some("content_filter") => Update::End(End::Filter),
+            Some(reason @ ("abort" | "error")) => Update::Failed(reason.to_owned()),
+            _ => Update::End(End::Stop),
+        });
     }
 }
 
@@ -363,6 +379,7 @@ mod tests {
                 Reply::Choice(_, Update::Usage(counts)) | Reply::Usage(counts) => {
                     usage = Some((counts.prompt, counts.completion));
                 }
+                Reply::Choice(_, Update::Failed(reason)) => return Err(Fault::GivenUp(reason)),
                 Reply::Choice(_, Update::Tokens(_) | Update::Stop(_) | Update::Logprobs(_)) | Reply::Done => {}
             }
         }
@@ -394,7 +411,7 @@ mod tests {
             ),
             (
                 Engine::Vllm,
-                ": ping\r\n\r\ndata: {\"choices\": [{\"index\": 0, \"text\": null}]}\r\n\r\ndata: {\"choices\": [{\"index\": 0, \
+                "\u{feff}: ping\r\n\r\ndata: {\"choices\": [{\"index\": 0, \"text\": null}]}\r\n\r\ndata: {\"choices\": [{\"index\": 0, \
                  \"text\": \"Ä\\ud83c\\udf27!\", \"finish_reason\": \"stop\"}]}\r\n\r\ndata: {\"choices\": [], \"usage\": \
                  {\"prompt_tokens\": 3, \"completion_tokens\": 2}}\r\n\r\ndata: [DONE]\r\n\r\n",
                 End::Stop,
@@ -411,6 +428,19 @@ mod tests {
                  \"details\": null}\n\ndata:{\"index\": 2, \"token\": {\"id\": 8, \"text\": \"!\", \"special\": false}, \
                  \"generated_text\": \"Ä🌧!\", \"details\": {\"finish_reason\": \"eos_token\", \"generated_tokens\": 2, \
                  \"input_length\": 3}}\n\n",
+                End::Stop,
+            ),
+            // A byte order mark begins the stream, and an answer that is sent whole is no stream.
+            (
+                Engine::OpenAi,
+                "\u{feff}data: {\"choices\": [{\"text\": \"Ä🌧!\", \"finish_reason\": \"content_filter\"}]}\n\ndata: \
+                 {\"choices\": [], \"usage\": {\"prompt_tokens\": 3, \"completion_tokens\": 2}}\n\n",
+                End::Filter,
+            ),
+            (
+                Engine::OpenAi,
+                "{\"choices\": [{\"text\": \"Ä🌧!\", \"finish_reason\": \"stop\"}], \"usage\": {\"prompt_tokens\": 3, \
+                 \"completion_tokens\": 2}}",
                 End::Stop,
             ),
             (
@@ -451,6 +481,10 @@ mod tests {
             (Engine::Ollama, "{\"error\": \"no memory\"}\n", "no memory"),
             (Engine::Tgi, "data:{\"error\": \"no memory\", \"error_type\": \"generation\"}\n", "no memory"),
             (Engine::Sglang, "data: {not json\n", "not JSON"),
+            // Not a stream.
+            (Engine::LlamaCpp, "{\"error\": {\"message\": \"no memory\"}}", "no memory"),
+            (Engine::Vllm, "data: {\"choices\": [{\"text\": \"\", \"finish_reason\": \"error\"}]}\n", "with `error`"),
+            (Engine::Sglang, "data: {\"meta_info\": {\"finish_reason\": {\"type\": \"abort\"}}}\n", "with `abort`"),
         ] {
             let error = read(engine, stream, 5).unwrap_err();
             assert!(error.to_string().contains(message), "{error}");

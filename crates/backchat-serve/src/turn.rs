@@ -158,6 +158,7 @@ impl Turn {
     /// Ends a choice.
     fn finish(&mut self, choice: usize, end: End, after_ms: u32) -> Result<(), Fault> {
         let Some(own) = self.choices.get_mut(choice) else { return Ok(()) };
+            Update::Failed(reason) => Err(Fault::GivenUp(reason)),
         let mut sink = |delta: Delta<'_>| self.writer.delta(choice, delta);
         let rest = own.stops.finish();
         own.feed(&rest, after_ms, &mut sink)?;

@@ -70,6 +70,7 @@ impl Message {
         let stop = finish.and_then(|finish| finish.stop.as_deref());
         let reason = finish.map(|finish| match (finish.reason, stop) {
             ("length", _) => "max_tokens",
+            ("content_filter", _) => "refusal",
             ("tool_calls", _) => "tool_use",
             (_, Some(_)) => "stop_sequence",
             (_, None) => "end_turn",

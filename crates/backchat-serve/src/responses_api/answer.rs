@@ -143,11 +143,11 @@ impl Response {
 
     /// The response with this status, as it stands.
     fn body(&self, status: &str, usage: Option<Usage>) -> Value {
-        let is_cut = status == "incomplete";
+        let cut = self.cut().filter(|_| status == "incomplete");
         let last = self.ids.len().saturating_sub(1);
         let items = self
             .items()
-            .map(|item| item.value(if is_cut && item.index == last { Stage::CutOff } else { Stage::Complete }));
+            .map(|item| item.value(if cut.is_some() && item.index == last { Stage::CutOff } else { Stage::Complete }));
         let mut body = Object::new();
         let mut add = |name: &str, value: Value| drop(body.insert(name, value));
         add("id", self.id.as_str().into());
@@ -156,10 +156,7 @@ impl Response {
         add("status", status.into());
         add("background", false.into());
         add("error", Value::Null);
-        add(
-            "incomplete_details",
-            if is_cut { Value::from([("reason", "max_output_tokens".into())]) } else { Value::Null },
-        );
+        add("incomplete_details", cut.map_or(Value::Null, |reason| Value::from([("reason", reason.into())])));
         add("model", self.model.as_str().into());
         add("output", Value::List(items.collect()));
         add("previous_response_id", Value::Null);
@@ -172,10 +169,18 @@ impl Response {
         Value::Object(body)
     }
 
+    /// What cut the response off, if something did.
+    fn cut(&self) -> Option<&'static str> {
+        match self.finish.as_ref()?.reason {
+            "length" => Some("max_output_tokens"),
+            "content_filter" => Some("content_filter"),
+            _ => None,
+        }
+    }
+
     /// The status of the response once it has ended.
     fn status(&self) -> &'static str {
-        let is_cut = self.finish.as_ref().is_some_and(|finish| finish.reason == "length");
-        if is_cut { "incomplete" } else { "completed" }
+        if self.cut().is_some() { "incomplete" } else { "completed" }
     }
 }
 
@@ -207,6 +212,7 @@ impl Writer for Response {
 
     fn finish(&mut self, _choice: usize, finish: Finish) {
         self.close(if finish.reason == "length" { Stage::CutOff } else { Stage::Complete });
+        self.close(if self.cut().is_some() { Stage::CutOff } else { Stage::Complete });
         self.finish = Some(finish);
     }
 
