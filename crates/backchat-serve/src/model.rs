@@ -147,7 +147,8 @@ impl Model {
     /// Renders the prompt of a request and makes its grammar. This takes up to milliseconds.
     pub fn prepare(&self, request: &ChatRequest, engine: Engine, may_go_free: bool) -> Result<Prepared, ApiError> {
         let format = engine.grammar_format();
-        let needs_calls = request.wants_calls() || (request.tools.is_some() && request.is_strict());
+        let is_strict = request.tools.is_some() && request.is_strict();
+        let needs_calls = request.wants_calls() || request.limits_calls() || is_strict;
         if format.is_none() && request.wants_calls() && !may_go_free {
             let message = format!(
                 "`tool_choice` requires a call, and this engine ({}) takes no grammar that would enforce it: use \"auto\", \

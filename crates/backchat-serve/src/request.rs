@@ -168,6 +168,12 @@ impl ChatRequest {
         matches!(self.choice, Some(Choice::Required | Choice::Named(_) | Choice::RequiredOf(_)))
     }
 
+    /// Whether not every tool may be called, or not as often as the model likes.
+    pub fn limits_calls(&self) -> bool {
+        let is_limit = self.parallel == Some(false) || matches!(self.choice, Some(Choice::Allowed(_)));
+        is_limit && self.tools.is_some() && !self.refuses_calls()
+    }
+
     /// Whether no tool may be called, even if the request has some.
     pub fn refuses_calls(&self) -> bool {
         self.choice == Some(Choice::None)

@@ -604,3 +604,25 @@ fn a_stream_has_the_first_arguments_of_a_call() {
         assert_eq!(chat_stream(&stream).calls, [(name.to_owned(), arguments.to_owned())], "{json}");
     }
 }
+
+#[test]
+fn a_limit_on_calls_is_enforced_or_reported() {
+    let (model, _) = format("qwen3");
+    let function = r#"{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}"#;
+    for (members, limits) in [
+        (r#""parallel_tool_calls": false"#, true),
+        (
+            r#""tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "f"}}]}}"#,
+            true,
+        ),
+        (r#""parallel_tool_calls": false, "tool_choice": "none""#, false),
+        (r#""parallel_tool_calls": true"#, false),
+    ] {
+        let body =
+            format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}], "tools": [{function}], {members}}}"#);
+        let asked = Api::Chat.read(body.as_bytes()).unwrap();
+        let prepared = |engine| model.prepare(&asked.request, engine, false).unwrap();
+        assert_eq!(prepared(Engine::Vllm).constraint.is_some(), limits, "{members}");
+        assert_eq!(prepared(Engine::Ollama).unconstrained, limits, "{members}");
+    }
+}
