@@ -1,6 +1,7 @@
 //! The messages of a chat request, from APIs in which text, reasoning, calls and results are pieces of their own.
 
 use crate::api_error::ApiError;
+use crate::messages::part_text;
 use backchat_core::REASONING_KEYS;
 use backchat_core::json::{Object, Value};
 
@@ -134,7 +135,7 @@ pub fn texts<'v>(value: &'v Value, types: &[&str], place: &str) -> Result<Vec<&'
             .iter()
             .map(|part| {
                 let kind = part.get("type").and_then(Value::as_str).unwrap_or("without a type");
-                let text = part.get("text").and_then(Value::as_str).filter(|_| types.contains(&kind));
+                let text = part_text(part).filter(|_| types.contains(&kind));
                 text.ok_or_else(|| wrong(format!("`{place}` has a part of type `{kind}`: this server reads only text")))
             })
             .collect(),

@@ -2,7 +2,7 @@
 
 use crate::api_error::ApiError;
 use backchat_core::REASONING_KEYS;
-use backchat_core::json::{self, Value, entries_mut};
+use backchat_core::json::{self, Object, Value, entries_mut};
 use backchat_grammar::CUSTOM_INPUT;
 
 /// How a chat template takes messages.
@@ -40,7 +40,7 @@ pub fn check(messages: &[Value]) -> Result<(), ApiError> {
 
 fn check_content(content: &Value, place: &str) -> Result<(), ApiError> {
     let param = format!("{place}.content");
-    let is_other = |part: &&Value| part.get("text").and_then(Value::as_str).is_none();
+    let is_other = |part: &&Value| part_text(part).is_none();
     let message = match content {
         Value::Null | Value::String(_) => return Ok(()),
         Value::List(parts) => {
@@ -81,6 +81,7 @@ fn one(message: &Value, form: MessageForm) -> Value {
         match content {
             Value::Null if has_calls => *content = "".into(),
             Value::List(parts) if !form.parts => *content = joined(parts).into(),
+            Value::List(parts) => parts.iter_mut().for_each(make_text),
             _ => {}
         }
     }
@@ -97,17 +98,35 @@ fn make_function(call: &mut Value) {
     entries.insert("function", Value::Object(function));
 }
 
-/// Chat templates expect the arguments as an object; clients send their JSON text.
+/// Chat templates expect the arguments as an object; clients send their JSON text, or nothing if there are none.
 fn read_arguments(call: &mut Value) {
-    let function = entries_mut(call).and_then(|call| entries_mut(call.get_mut("function")?));
-    if let Some(arguments) = function.and_then(|function| function.get_mut("arguments"))
-        && let Value::String(text) = &*arguments
-        && let Ok(read @ Value::Object(_)) = json::read(text)
-    {
-        *arguments = read;
+    let Some(function) = entries_mut(call).and_then(|call| entries_mut(call.get_mut("function")?)) else { return };
+    let arguments = function.entry("arguments").or_insert(Value::Null);
+    let read = match &*arguments {
+        Value::Null => Ok(Value::Null),
+        Value::String(text) if text.trim().is_empty() => Ok(Value::Null),
+        Value::String(text) => json::read(text),
+        _ => return,
+    };
+    match read {
+        Ok(object @ Value::Object(_)) => *arguments = object,
+        Ok(Value::Null) => *arguments = Value::Object(Object::new()),
+        _ => {}
+    }
+}
+
+/// The text of a part. A refusal is text that the assistant wrote.
+pub fn part_text(part: &Value) -> Option<&str> {
+    part.get("text").or_else(|| part.get("refusal"))?.as_str()
+}
+
+/// Chat templates know no refusals.
+fn make_text(part: &mut Value) {
+    if let Some(Value::String(text)) = entries_mut(part).and_then(|part| part.shift_remove("refusal")) {
+        *part = Value::from([("type", "text".into()), ("text", text.into())]);
     }
 }
 
 fn joined(parts: &[Value]) -> String {
-    parts.iter().filter_map(|part| part.get("text")?.as_str()).collect::<Vec<_>>().join("\n")
+    parts.iter().filter_map(part_text).collect::<Vec<_>>().join("\n")
 }

@@ -626,3 +626,18 @@ fn a_limit_on_calls_is_enforced_or_reported() {
         assert_eq!(prepared(Engine::Ollama).unconstrained, limits, "{members}");
     }
 }
+
+#[test]
+fn a_call_of_the_past_without_arguments_has_none() {
+    let (model, _) = format("qwen3");
+    for arguments in [r#", "arguments": """#, r#", "arguments": null"#, r#", "arguments": "null""#, ""] {
+        let body = format!(
+            r#"{{"messages": [{{"role": "user", "content": "Hi"}}, {{"role": "assistant", "content": null, "tool_calls":
+                [{{"id": "c1", "type": "function", "function": {{"name": "f"{arguments}}}}}]}},
+                {{"role": "tool", "tool_call_id": "c1", "content": "5"}}]}}"#
+        );
+        let asked = Api::Chat.read(body.as_bytes()).unwrap();
+        let prompt = model.prepare(&asked.request, Engine::Vllm, false).unwrap().prompt;
+        assert!(prompt.contains(r#"{"name": "f", "arguments": {}}"#), "{arguments}: {prompt}");
+    }
+}

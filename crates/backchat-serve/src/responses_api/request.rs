@@ -28,7 +28,7 @@ const WITHOUT_EFFECT: [&str; 9] = [
 ];
 
 const LOGPROBS: &str = "message.output_text.logprobs";
-const TEXT: [&str; 3] = ["input_text", "output_text", "text"];
+const TEXT: [&str; 4] = ["input_text", "output_text", "text", "refusal"];
 
 /// The chat request that this request stands for. What neither names is left as it is.
 pub fn to_chat(mut body: Object) -> Result<Object, ApiError> {
@@ -230,6 +230,17 @@ mod tests {
                     {"type": "function_call_output", "call_id": "c1", "output": "5"},
                     {"type": "reasoning", "summary": [], "encrypted_content": "plain:So."},
                     {"role": "assistant", "content": "It is 5."}]"#,
+            (
+                r#""input": [{"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}]"#,
+                r#"[{"role": "assistant", "content": "No."}]"#,
+            ),
+            // Reasoning between two answers leads to the second.
+            (
+                r#""input": [{"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "R1"}]},
+                    {"role": "assistant", "content": "a"}, {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text",
+                    "text": "R2"}]}, {"role": "assistant", "content": "b"}]"#,
+                r#"[{"role": "assistant", "content": "a", "reasoning_content": "R1"}, {"role": "assistant", "content": "b", "reasoning_content": "R2"}]"#,
+            ),
                 r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "I look.", "reasoning_content": "Hm.", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}, {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "5"}, {"role": "assistant", "content": "It is 5.", "reasoning_content": "So."}]"#,
             ),
             // What another server encrypted says nothing here.
