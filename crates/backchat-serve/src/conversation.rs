@@ -19,6 +19,8 @@ pub struct Conversation {
 #[derive(Debug, Default)]
 struct Turn {
     reasoning: String,
+    /// How much of the reasoning came before the last text or call.
+    reasoned: usize,
     content: Option<String>,
     calls: Vec<Value>,
 }
@@ -51,7 +53,9 @@ impl Conversation {
 
     /// Adds a text of the assistant.
     pub fn text(&mut self, text: &str) {
-        self.turn.get_or_insert_default().content.get_or_insert_default().push_str(text);
+        let turn = self.turn.get_or_insert_default();
+        turn.content.get_or_insert_default().push_str(text);
+        turn.reasoned = turn.reasoning.len();
     }
 
     /// Adds a call, with its arguments as JSON text.
@@ -67,7 +71,9 @@ impl Conversation {
     fn add_call(&mut self, id: &str, kind: &str, own: [(&str, Value); 2]) {
         let name = own[0].1.as_str().unwrap_or_default().to_owned();
         let call = message([("id", id.into()), ("type", kind.into()), (kind, message(own))]);
-        self.turn.get_or_insert_default().calls.push(call);
+        let turn = self.turn.get_or_insert_default();
+        turn.calls.push(call);
+        turn.reasoned = turn.reasoning.len();
         self.calls.push((id.to_owned(), name));
     }
 
@@ -84,9 +90,14 @@ impl Conversation {
         self.messages.push(Value::Object(result));
     }
 
-    /// Whether the open turn of the assistant has text.
-    pub fn has_text(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.content.is_some())
+    /// Ends the turn of the assistant if it has text. Reasoning after all else belongs to the next turn.
+    pub fn end_text(&mut self) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.content.is_some()) else { return };
+        let reasoning = turn.reasoning.split_off(turn.reasoned);
+        self.end_turn();
+        if !reasoning.is_empty() {
+            self.reasoning(&reasoning);
+        }
     }
 
     /// Ends the turn of the assistant, if one is open.

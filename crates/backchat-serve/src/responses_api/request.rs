@@ -150,9 +150,7 @@ fn add_message(conversation: &mut Conversation, item: &Value, place: &str) -> Re
         return Ok(());
     }
     // Two texts in a row are two answers; reasoning, text and calls are one.
-    if conversation.has_text() {
-        conversation.end_turn();
-    }
+    conversation.end_text();
     let texts = conversation::texts(content, &TEXT, &place)?;
     conversation.text(&texts.concat());
     Ok(())
@@ -230,6 +228,8 @@ mod tests {
                     {"type": "function_call_output", "call_id": "c1", "output": "5"},
                     {"type": "reasoning", "summary": [], "encrypted_content": "plain:So."},
                     {"role": "assistant", "content": "It is 5."}]"#,
+                r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "I look.", "reasoning_content": "Hm.", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}, {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "5"}, {"role": "assistant", "content": "It is 5.", "reasoning_content": "So."}]"#,
+            ),
             (
                 r#""input": [{"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}]"#,
                 r#"[{"role": "assistant", "content": "No."}]"#,
@@ -240,8 +240,6 @@ mod tests {
                     {"role": "assistant", "content": "a"}, {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text",
                     "text": "R2"}]}, {"role": "assistant", "content": "b"}]"#,
                 r#"[{"role": "assistant", "content": "a", "reasoning_content": "R1"}, {"role": "assistant", "content": "b", "reasoning_content": "R2"}]"#,
-            ),
-                r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "I look.", "reasoning_content": "Hm.", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}, {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "5"}, {"role": "assistant", "content": "It is 5.", "reasoning_content": "So."}]"#,
             ),
             // What another server encrypted says nothing here.
             (
