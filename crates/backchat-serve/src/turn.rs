@@ -49,31 +49,37 @@ struct Count {
     /// Whether the last piece of text has reasoning, or is inside of it.
     reasons: bool,
     has_reasoned: bool,
-    /// Whether the last piece of text is not counted yet, and whether one never was.
+    /// Whether the last piece of text has something else, too.
+    is_mixed: bool,
+    /// Whether the last piece of text is not counted yet, and whether the tokens of reasoning in one are not known.
     is_due: bool,
     has_gap: bool,
 }
 
 impl Count {
-    fn text(&mut self, reasons: bool) {
+    fn text(&mut self, reasons: bool, is_mixed: bool) {
         self.has_gap |= self.is_due;
         self.is_due = true;
         self.reasons = reasons;
+        self.is_mixed = is_mixed;
         self.has_reasoned |= reasons;
     }
 
     fn counted(&mut self, usage: Usage) {
         let before = self.usage.map_or(0, |usage| usage.completion);
+        let new = usage.completion.saturating_sub(before);
         if self.reasons {
-            self.reasoning = self.reasoning.saturating_add(usage.completion.saturating_sub(before));
+            self.reasoning = self.reasoning.saturating_add(new);
         }
+        self.has_gap |= self.reasons && self.is_mixed && new > 1;
         self.usage = Some(usage);
         self.is_due = false;
     }
 
     /// The tokens of reasoning, if they are known.
     fn reasoning(&self) -> Option<u64> {
-        (!self.has_gap || !self.has_reasoned).then_some(self.reasoning)
+        let is_known = !self.has_gap && !self.is_due;
+        (is_known || !self.has_reasoned).then_some(self.reasoning)
     }
 }
 
@@ -152,13 +158,13 @@ impl Turn {
                 Ok(())
             }
             Update::End(end) => self.finish(choice, end, after_ms),
+            Update::Failed(reason) => Err(Fault::GivenUp(reason)),
         }
     }
 
     /// Ends a choice.
     fn finish(&mut self, choice: usize, end: End, after_ms: u32) -> Result<(), Fault> {
         let Some(own) = self.choices.get_mut(choice) else { return Ok(()) };
-            Update::Failed(reason) => Err(Fault::GivenUp(reason)),
         let mut sink = |delta: Delta<'_>| self.writer.delta(choice, delta);
         let rest = own.stops.finish();
         own.feed(&rest, after_ms, &mut sink)?;
@@ -265,12 +271,16 @@ impl Choice {
         if text.is_empty() {
             return Ok(());
         }
-        let mut reasons = false;
+        let (mut reasons, mut answers) = (false, false);
         let result = self.answer.feed(text, after_ms, &mut |delta: Delta<'_>| {
-            reasons |= matches!(delta, Delta::Reasoning(_));
+            let is_reasoning = matches!(delta, Delta::Reasoning(_));
+            reasons |= is_reasoning;
+            answers |= !is_reasoning;
             self.inputs.delta(delta, sink);
         });
-        self.count.text(reasons || self.answer.is_reasoning());
+        // A marker that ends reasoning is no part of it.
+        let is_mixed = answers || (reasons && !self.answer.is_reasoning());
+        self.count.text(reasons || self.answer.is_reasoning(), is_mixed);
         result
     }
 }

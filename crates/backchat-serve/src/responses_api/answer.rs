@@ -211,9 +211,8 @@ impl Writer for Response {
     }
 
     fn finish(&mut self, _choice: usize, finish: Finish) {
-        self.close(if finish.reason == "length" { Stage::CutOff } else { Stage::Complete });
-        self.close(if self.cut().is_some() { Stage::CutOff } else { Stage::Complete });
         self.finish = Some(finish);
+        self.close(if self.cut().is_some() { Stage::CutOff } else { Stage::Complete });
     }
 
     fn end(&mut self, usage: Option<Usage>) {
@@ -244,9 +243,8 @@ fn counts(usage: Usage) -> Value {
     counts.insert("input_tokens", usage.prompt.into());
     counts.insert("input_tokens_details", Value::from([("cached_tokens", 0.into())]));
     counts.insert("output_tokens", usage.completion.into());
-    if let Some(reasoning) = usage.reasoning {
-        counts.insert("output_tokens_details", Value::from([("reasoning_tokens", reasoning.into())]));
-    }
+    // Clients of this API need the member, even if the engine did not count.
+    counts.insert("output_tokens_details", Value::from([("reasoning_tokens", usage.reasoning.unwrap_or(0).into())]));
     counts.insert("total_tokens", usage.total().into());
     Value::Object(counts)
 }
