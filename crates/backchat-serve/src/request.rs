@@ -222,6 +222,9 @@ pub fn members(body: &[u8]) -> Result<Object, ApiError> {
     if levels(&value) > MOST_LEVELS {
         return Err(ApiError::new(400, format!("the body nests more than {MOST_LEVELS} levels")));
     }
+    if !is_finite(&value) {
+        return Err(ApiError::new(400, "the body has a number that is not finite"));
+    }
     let Value::Object(mut body) = value else {
         return Err(ApiError::new(400, format!("the body must be a JSON object, not {}", value.kind())));
     };
@@ -236,6 +239,16 @@ fn levels(value: &Value) -> usize {
         _ => return 0,
     };
     1 + inner.unwrap_or(0)
+}
+
+/// Whether no number is NaN or infinite.
+fn is_finite(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_json(),
+        Value::List(items) => items.iter().all(is_finite),
+        Value::Object(entries) => entries.values().all(is_finite),
+        _ => true,
+    }
 }
 
 /// Refuses parameters that would change the answer and are unsupported.
@@ -427,7 +440,10 @@ mod tests {
             assert_eq!((error.status, error.param), (400, Some(format!("chat_template_kwargs.{name}"))));
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        for (body, word) in [("{", "JSON"), ("[]", "object"), ("\u{0}", "JSON"), (&*deep, "levels")] {
+        let infinite = r#"{"temperature": NaN}"#;
+        for (body, word) in
+            [("{", "JSON"), ("[]", "object"), ("\u{0}", "JSON"), (&*deep, "levels"), (infinite, "not finite")]
+        {
             assert!(read_body(body).unwrap_err().message.contains(word), "{body}");
         }
         let image =
