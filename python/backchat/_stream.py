@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 import uuid
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from backchat._backchat import ResponseParser
@@ -137,7 +139,7 @@ def openai_completion(
 ) -> dict[str, Any]:
     """Turn events into one `chat.completion`, the answer to a request that does not stream.
 
-    `finish_reason` is as in `openai_chunks`. Of a call that was cut off the answer has what there is of it. A broken call
+    `finish_reason` is as in `openai_chunks`. Calls are those of the message, with the model's own ids. Of a call that was cut off the answer has what there is of it. A broken call
     is no call, even if its arguments had begun: its text is content.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
@@ -153,7 +155,7 @@ def openai_completion(
             delta = chunk["choices"][0]["delta"]
             for call in delta.pop("tool_calls", ()):
                 if "id" in call:
-                    calls.append({key: call[key] for key in ("id", "type", "function")})
+                    calls[call["index"] :] = [{key: call[key] for key in ("id", "type", "function")}]
                 else:
                     calls[-1]["function"]["arguments"] += call["function"]["arguments"]
             for name, text in delta.items():
@@ -163,7 +165,8 @@ def openai_completion(
     for event in events:
         add(chunks.of(event))
     add(chunks.broken())
-    message: dict[str, Any] = {"role": "assistant", "content": texts.pop("content", None), **texts}
+    content = texts.pop("content", None if calls else "")
+    message: dict[str, Any] = {"role": "assistant", "content": content, **texts}
     if calls:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "finish_reason": chunks.finish_reason(has_calls=bool(calls))}
@@ -204,6 +207,12 @@ class Chunks:
         self._given = finish_reason
         self._grows = False
         self._is_cut = False
+        #: Whether the open region has no text yet, and the white space that may end it, which its value does not have.
+        self._is_blank = True
+        self._space = ""
+        #: The structured text of the open region, and the arguments of its calls.
+        self._body = ""
+        self._grown: list[str] = []
         self._problems: list[dict[str, Any]] = []
 
     def first(self) -> dict[str, Any]:
@@ -220,11 +229,11 @@ class Chunks:
             return
         yield from self.broken()
         if kind == "region_chunk" and not event["dirty"]:
-            name = "reasoning_content" if event["field"] in REASONING else event["field"]
-            yield self._chunk({name: event["text"]})
+            yield from self._text(event["field"], event["text"])
+        elif kind == "region_chunk":
+            self._body += event["text"]
         elif kind == "region_open":
-            self._grows = self._skips = False
-            self._before = self.calls
+            self._open()
         elif kind == "region_malformed" and event["field"] == "tool_calls":
             self._broken = event["raw"]
         elif self._skips:
@@ -232,12 +241,56 @@ class Chunks:
         elif kind == "call_start":
             self._grows = True
             yield self._begin(event["name"], "", event.get("id"))
+            self._grown.append("")
         elif kind == "call_arguments":
-            yield self._chunk({"tool_calls": [{"index": self.calls - 1, "function": {"arguments": event["delta"]}}]})
-        elif kind == "region_close" and event["field"] == "tool_calls" and not self._grows:
-            value = event["value"]
-            for call in value if isinstance(value, list) else [value]:
-                yield self._begin(*_parts(call))
+            # The model wrote null for no arguments.
+            more = "{}" if event["delta"] == "null" and not self._grown[-1] else event["delta"]
+            self._grown[-1] += more
+            yield self._chunk({"tool_calls": [{"index": self.calls - 1, "function": {"arguments": more}}]})
+        elif kind == "region_close" and event["field"] == "tool_calls":
+            yield from self._close_calls(event["value"])
+        elif kind == "region_close":
+            yield from self._close_text(event["field"], event["value"])
+
+    def _open(self) -> None:
+        self._grows = self._skips = False
+        self._before = self.calls
+        self._is_blank, self._space, self._body, self._grown = True, "", "", []
+
+    def _text(self, field: str, text: str) -> Iterator[dict[str, Any]]:
+        """Text of a field without the white space around it. An answer that is sent whole has that of the value."""
+        if self._withdraws:
+            return
+        text = text.lstrip() if self._is_blank else text
+        kept = text.rstrip()
+        if kept:
+            self._is_blank = False
+            yield self._field(field, self._space + kept)
+            self._space = ""
+        if not self._is_blank:
+            self._space += text[len(kept) :]
+
+    def _close_text(self, field: str, value: Any) -> Iterator[dict[str, Any]]:
+        """The rest of the value: all of it, or the white space at its end if the field keeps that."""
+        rest = value if self._is_blank else self._space
+        if isinstance(value, str) and rest and value.endswith(rest):
+            yield self._field(field, rest)
+
+    def _close_calls(self, value: Any) -> Iterator[dict[str, Any]]:
+        calls = [_parts(call) for call in (value if isinstance(value, list) else [value])]
+        if not all(self._can_send(name, arguments) for name, arguments, _ in calls):
+            self._broken = self._body
+            yield from self.broken()
+        elif self._withdraws or not self._grows:
+            self.calls = self._before
+            for (name, arguments, id), grown in zip_longest(calls, self._grown[: len(calls)], fillvalue=""):
+                text = _json(arguments)
+                yield self._begin(name, grown if _same(grown, text) else text, id)
+
+    def _can_send(self, name: Any, arguments: Any) -> bool:
+        """Whether clients can take such a call; of one that grew, a part is sent already."""
+        is_object = arguments is None or isinstance(arguments, dict)
+        return isinstance(name, str) and name != "" and (is_object or not self._withdraws)
 
     def broken(self) -> Iterator[dict[str, Any]]:
         """The text of a call that turned out broken, as content, unless a client already has a part of the call."""
@@ -247,7 +300,7 @@ class Chunks:
         if self._withdraws:
             self.calls = self._before
         if self.calls == self._before:
-            yield self._chunk({"content": text})
+            yield self._field("content", text.strip())
 
     def last(self, usage: Usage) -> Iterator[dict[str, Any]]:
         yield from self.broken()
@@ -276,15 +329,40 @@ class Chunks:
         self.calls += 1
         return self._chunk({"tool_calls": [call]})
 
+    def _field(self, name: str, text: str) -> dict[str, Any]:
+        return self._chunk({"reasoning_content" if name in REASONING else name: text})
+
     def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
         return {**self.shared, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
 
 
-def _parts(call: Any) -> tuple[str, str, str | None]:
-    """The name, the arguments as JSON text, and the id of a call."""
+def _parts(call: Any) -> tuple[Any, Any, str | None]:
+    """The name, the arguments and the id of a call."""
     call = call if isinstance(call, dict) else {}
     function = call.get("function", call)
-    arguments = function.get("arguments", {})
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False)
-    return function.get("name", ""), arguments, call.get("id")
+    function = function if isinstance(function, dict) else {}
+    return function.get("name"), function.get("arguments"), call.get("id")
+
+
+def _json(arguments: Any) -> str:
+    """The JSON text of arguments."""
+    if isinstance(arguments, str):
+        return arguments
+    return json.dumps({} if arguments is None else _finite(arguments), ensure_ascii=False)
+
+
+def _same(text: str, other: str) -> bool:
+    """Whether two texts are the same JSON, however their numbers are written."""
+    try:
+        return bool(text) and json.dumps(json.loads(text)) == json.dumps(json.loads(other))
+    except ValueError:
+        return False
+
+
+def _finite(value: Any) -> Any:
+    """The value with None for the numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -298,3 +298,73 @@ def test_problems_are_data():
     rows = backchat.parse_batch(["Hi", "<call pay>"], SPEC, prefix="<bot>")
     assert list(rows.problems) == [1] and rows.problems[1][0]["kind"] == "unclosed"
     assert backchat.ResponseParser(SPEC, "<bot>").problems == []
+
+
+JSON_SPEC = {
+    "start_anchor": "<bot>",
+    "fields": {
+        "thinking": {"open": "<t>", "close": "</t>"},
+        "tool_calls": {
+            "open": "<call>",
+            "close": "</call>",
+            "repeats": True,
+            "content": "json",
+            "transform": {
+                "type": "function",
+                "id": "{content.id}",
+                "function": {"name": "{content.name}", "arguments": "{content.arguments}"},
+            },
+        },
+        "content": {"close": "<end>"},
+    },
+}
+
+
+def completed(text, spec, size):
+    pieces = (text[at : at + size] for at in range(0, len(text), size))
+    message = backchat.openai_completion(backchat.stream(pieces, spec, prefix="<bot>"))["choices"][0]["message"]
+    calls = [
+        (call["function"]["name"], call["function"]["arguments"], call["id"]) for call in message.pop("tool_calls", ())
+    ]
+    return message, calls
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_a_completion_has_the_calls_of_the_message(size):
+    for body, call in [
+        ('{"name": "f", "arguments": {"x": 1.50}, "id": "a1"}', ("f", '{"x": 1.50}', "a1")),
+        ('{"name": "f", "arguments": {}, "arguments": {"x": 1}, "id": "a1"}', ("f", '{"x": 1}', "a1")),
+        ('{"name": "a", "name": "b", "arguments": {}, "id": "a1"}', ("b", "{}", "a1")),
+        ('{"name": "f", "arguments": null, "id": "a1"}', ("f", "{}", "a1")),
+    ]:
+        message, calls = completed(f"<call>{body}</call>", JSON_SPEC, size)
+        assert (message["content"], calls) == (None, [call]), body
+    for body in (
+        '{"name": 5, "arguments": {}, "id": "a1"}',
+        '{"name": "", "arguments": {}, "id": "a1"}',
+        '{"name": "f", "arguments": "x", "id": "a1"}',
+    ):
+        message, calls = completed(f"<call>{body}</call>", JSON_SPEC, size)
+        assert body in message["content"] and calls == [], body
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_joined_texts_are_those_of_the_message(size):
+    text = "<t>\n Hm. \n</t>\n\nWell,  then. \n<end>"
+    kept = {
+        **JSON_SPEC,
+        "fields": {**JSON_SPEC["fields"], "content": {"close": "<end>", "content_args": {"strip": False}}},
+    }
+    for spec in (JSON_SPEC, kept):
+        parsed = backchat.parse_response(text, spec, prefix="<bot>")
+        message, _ = completed(text, spec, size)
+        assert message["reasoning_content"] == parsed["thinking"] == "Hm."
+        assert message["content"] == parsed["content"]
+        pieces = (text[at : at + size] for at in range(0, len(text), size))
+        texts: dict[str, str] = {}
+        together(backchat.openai_chunks(backchat.stream(pieces, spec, prefix="<bot>")), texts)
+        # A stream cannot know that a field keeps the white space before its text.
+        assert texts["content"] == parsed["content"].lstrip() and texts["reasoning_content"] == "Hm."
+    message, calls = completed('\n\n<call>{"name": "f", "arguments": {}, "id": "a"}</call>', JSON_SPEC, size)
+    assert message["content"] is None and len(calls) == 1
+    assert completed("", JSON_SPEC, size)[0]["content"] == ""
