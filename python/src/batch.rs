@@ -11,7 +11,7 @@ use backchat::Template;
 use backchat::json::{Object, Value};
 use backchat::parser::{Mode, Problem, TokenTemplate, Tools};
 use backchat::tokens::Tokens;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
@@ -128,15 +128,17 @@ pub fn parse_batch<'py>(
     let row = |(number, given): (usize, PyResult<Bound<'py, PyAny>>)| {
         let given = given?;
         if given.is_none() {
-            return Ok(None);
+            return Ok(Err("the row is None: it has no output".to_owned()));
         }
-        let output = TextOrIds::output(&given, are_ids);
-        output.map(Some).map_err(|error| match error.is_instance_of::<PyTypeError>(py) {
-            true => PyTypeError::new_err(format!("row {number}: {}", error.value(py))),
-            false => error,
-        })
+        match TextOrIds::output(&given, are_ids) {
+            Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+                Err(PyTypeError::new_err(format!("row {number}: {}", error.value(py))))
+            }
+            Err(error) if error.is_instance_of::<PyUnicodeEncodeError>(py) => Ok(Err(error.value(py).to_string())),
+            output => output.map(Ok),
+        }
     };
-    let outputs: Vec<Option<TextOrIds>> = rows(texts)?.enumerate().map(row).collect::<PyResult<_>>()?;
+    let outputs: Vec<Result<TextOrIds, String>> = rows(texts)?.enumerate().map(row).collect::<PyResult<_>>()?;
     let batch = Batch {
         prefixes: prefixes(prefix.ok_or_else(|| needs_prefix("`parse_batch`"))?, are_ids)?,
         templates: templates(template, tokenizer, policy)?,
@@ -207,8 +209,8 @@ type Ready = (Template, Option<TokenTemplate>);
 
 /// The outputs to parse, and the options.
 struct Batch {
-    /// The outputs; `None` for a row without one.
-    outputs: Vec<Option<TextOrIds>>,
+    /// The outputs, or why a row has none.
+    outputs: Vec<Result<TextOrIds, String>>,
     prefixes: Each<TextOrIds>,
     templates: Each<Ready>,
     tools: Each<Option<Arc<Tools>>>,
@@ -240,9 +242,12 @@ impl Batch {
         else {
             return;
         };
-        let Some(output) = output else {
-            rows.failed.push((row, "the row is None: it has no output".to_owned()));
-            return rows.tape.write(&Value::Null);
+        let output = match output {
+            Ok(output) => output,
+            Err(reason) => {
+                rows.failed.push((row, reason.clone()));
+                return rows.tape.write(&Value::Null);
+            }
         };
         let reading = Reading { tools: tools.clone(), mode: Mode::Stable, raises: true, recovery: self.recovery };
         let options = reading.options();
@@ -273,6 +278,12 @@ impl Batch {
         };
         message.insert("content", text);
         message
+    }
+
+    /// The same of a row, if rows that fail become text.
+    fn as_text_of(&self, row: usize) -> Option<Object> {
+        let ((template, _), Ok(output)) = (self.templates.at(row)?, self.outputs.get(row)?) else { return None };
+        (self.errors == Errors::Text).then(|| self.as_text(template, output))
     }
 
     /// Parses blocks of rows on threads. The calling thread is the first of them: it turns finished blocks into
@@ -311,7 +322,7 @@ impl Batch {
                 let Some((numbers, rows)) = block else { break Ok(()) };
                 // Ctrl-C; the threads end when nobody takes their blocks.
                 py.check_signals()?;
-                answer.take(py, numbers, rows)?;
+                answer.take(py, numbers, rows, self)?;
             }
         })
     }
@@ -356,12 +367,20 @@ impl Answer {
     }
 
     /// Adds a block of rows.
-    fn take(&mut self, py: Python<'_>, numbers: Range<usize>, rows: Rows) -> PyResult<()> {
+    fn take(&mut self, py: Python<'_>, numbers: Range<usize>, rows: Rows, batch: &Batch) -> PyResult<()> {
         let list = self.rows.bind(py);
         let _paused = Paused::new(py)?;
         let mut tape = rows.tape.read();
         for number in numbers {
-            list.set_item(number, tape.next(py, &mut self.keys)?)?;
+            let value = tape.next(py, &mut self.keys)?;
+            let Some(error) = tape.too_long() else {
+                list.set_item(number, value)?;
+                continue;
+            };
+            match batch.as_text_of(number) {
+                Some(message) => list.set_item(number, to_python(py, &Value::Object(message))?)?,
+                None => self.failed.push((number, error.value(py).to_string())),
+            }
         }
         self.failed.extend(rows.failed);
         self.problems.extend(rows.problems);

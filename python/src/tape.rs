@@ -78,7 +78,7 @@ impl Tape {
     }
 
     pub fn read(&self) -> Reader<'_> {
-        Reader { marks: self.marks.iter(), text: &self.text }
+        Reader { marks: self.marks.iter(), text: &self.text, too_long: None }
     }
 }
 
@@ -103,6 +103,8 @@ impl Keys {
 pub struct Reader<'t> {
     marks: std::slice::Iter<'t, Mark>,
     text: &'t str,
+    /// The error of an integer that is longer than Python allows.
+    too_long: Option<PyErr>,
 }
 
 impl Reader<'_> {
@@ -113,7 +115,13 @@ impl Reader<'_> {
             Some(Mark::Bool(value)) => PyBool::new(py, *value).to_owned().into_any(),
             Some(Mark::Int(value)) => value.into_pyobject(py)?.into_any(),
             Some(Mark::Float(value)) => PyFloat::new(py, *value).into_any(),
-            Some(Mark::Digits(length)) => py.get_type::<PyInt>().call1((self.take(*length),))?,
+            Some(Mark::Digits(length)) => match py.get_type::<PyInt>().call1((self.take(*length),)) {
+                Ok(number) => number,
+                Err(error) => {
+                    self.too_long = Some(error);
+                    py.None().into_bound(py)
+                }
+            },
             Some(Mark::Text(length)) => PyString::new(py, self.take(*length)).into_any(),
             Some(Mark::List(length)) => {
                 let list = PyList::empty(py);
@@ -134,6 +142,11 @@ impl Reader<'_> {
                 dict.into_any()
             }
         })
+    }
+
+    /// Why the last value is not the one that was written, if it has an integer that is longer than Python allows.
+    pub fn too_long(&mut self) -> Option<PyErr> {
+        self.too_long.take()
     }
 
     fn take(&mut self, length: usize) -> &str {

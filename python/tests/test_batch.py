@@ -42,6 +42,18 @@ def test_a_row_without_an_output_fails_alone():
         backchat.parse_batch([OUTPUT, 1], SPEC, prefix="<bot>")
 
 
+def test_a_row_that_python_cannot_hold_fails_alone():
+    long = '<call>{"name": "f", "args": {"a": DIGITS, "b": [1]}}</call>'.replace("DIGITS", "9" * 5000)
+    rows = backchat.parse_batch([long, "x\ud800", OUTPUT], SPEC, prefix="<bot>")
+    assert rows == [None, None, MESSAGE] and list(rows.errors) == [0, 1]
+    assert "limit" in str(rows.errors[0]) and "surrogates" in str(rows.errors[1])
+    rows = backchat.parse_batch([long, OUTPUT], SPEC, prefix="<bot>", errors="text")
+    assert rows == [{"role": "assistant", "content": long}, MESSAGE]
+    with pytest.raises(backchat.ParseError) as raised:
+        backchat.parse_batch([OUTPUT, long], SPEC, prefix="<bot>", errors="raise")
+    assert raised.value.row == 1
+
+
 class Tensor:
     """What an array or a tensor has."""
 
