@@ -1,5 +1,6 @@
 //! Converts between JSON values and Python objects: numbers keep their digits, objects the order of their keys.
 
+use crate::names::wrong_type;
 use backchat::json::{self, Object, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -177,16 +178,23 @@ fn without_nulls(message: Value) -> Value {
 pub fn tools(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
     let Some(tools) = tools.filter(|tools| !tools.is_none()) else { return Ok(None) };
     let mut items = Vec::new();
+    if tools.is_instance_of::<PyString>() || tools.is_instance_of::<PyDict>() {
+        return Err(wrong_type(tools, "`tools` is a list of dicts or functions"));
+    }
     for item in tools.try_iter()? {
         let item = item?;
         let is_function = item.is_callable() && !item.is_instance_of::<PyDict>();
-        items.push(match is_function {
+        let tool = match is_function {
             true => {
                 let module = item.py().import("backchat._functions")?;
-                from_python(&module.call_method1("tool_of", (item,))?)?
+                from_python(&module.call_method1("tool_of", (&item,))?)?
             }
             false => from_python(&item)?,
-        });
+        };
+        if tool.as_object().is_none() {
+            return Err(wrong_type(&item, "a tool is a dict or a function"));
+        }
+        items.push(tool);
     }
     Ok((!items.is_empty()).then_some(Value::List(items)))
 }

@@ -193,6 +193,12 @@ def test_numbers_keep_their_digits():
     assert backchat.Template({**spec, "defaults": found}).to_dict()["defaults"] == found
 
 
+@pytest.mark.parametrize("tools", ["f", [5], {"type": "function", "function": {"name": "f"}}])
+def test_tools_are_a_list_of_dicts_or_functions(tools):
+    with pytest.raises(TypeError, match="dict"):
+        backchat.parse_response("Hi<end>", SPEC, prefix="<bot>", tools=tools)
+
+
 def test_arguments_are_cast_by_tools():
     tools = [{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}]
     text = '<call>{"name": "f", "args": {"a": "7"}}</call>'
