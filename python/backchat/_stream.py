@@ -289,8 +289,7 @@ class Chunks:
 
     def _can_send(self, name: Any, arguments: Any) -> bool:
         """Whether clients can take such a call; of one that grew, a part is sent already."""
-        is_object = arguments is None or isinstance(arguments, dict)
-        return isinstance(name, str) and name != "" and (is_object or not self._withdraws)
+        return isinstance(name, str) and name != "" and (_is_object(arguments) or not self._withdraws)
 
     def broken(self) -> Iterator[dict[str, Any]]:
         """The text of a call that turned out broken, as content, unless a client already has a part of the call."""
@@ -342,6 +341,16 @@ def _parts(call: Any) -> tuple[Any, Any, str | None]:
     function = call.get("function", call)
     function = function if isinstance(function, dict) else {}
     return function.get("name"), function.get("arguments"), call.get("id")
+
+
+def _is_object(arguments: Any) -> bool:
+    """Whether arguments are an object, none, or the text of an object."""
+    if not isinstance(arguments, str):
+        return arguments is None or isinstance(arguments, dict)
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _json(arguments: Any) -> str:

@@ -577,10 +577,12 @@ fn a_whole_answer_has_the_calls_of_the_value() {
         (r#"{"name": "f", "arguments": {}, "arguments": {"x": 1}}"#, Some(("f", r#"{"x": 1}"#))),
         (r#"{"name": "a", "name": "b", "arguments": {"x": 1, "x": 2}}"#, Some(("b", r#"{"x": 2}"#))),
         (r#"{"name": "f", "arguments": null}"#, Some(("f", "{}"))),
+        (r#"{"name": "f", "arguments": "{\"x\": 1}"}"#, Some(("f", r#"{"x": 1}"#))),
         // No client can take these.
         (r#"{"name": 5, "arguments": {}}"#, None),
         (r#"{"name": "", "arguments": {}}"#, None),
         (r#"{"name": "f", "arguments": [1]}"#, None),
+        (r#"{"name": "f", "arguments": "x"}"#, None),
     ] {
         let output = format!("<tool_call>\n{json}\n</tool_call>");
         let characters: Vec<&str> = output.split("").filter(|piece| !piece.is_empty()).collect();

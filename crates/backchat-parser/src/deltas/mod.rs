@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::parser::{ClosedCall, EventRef, Parser, closed_calls};
 use crate::template::Field;
-use backchat_core::json::Value;
+use backchat_core::json::{self, Value};
 use backchat_core::{REASONING_KEYS, python};
 
 pub use write::ReasoningName;
@@ -91,9 +91,15 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    fn new(call: ClosedCall<'_>) -> Self {
-        let arguments = if call.arguments.is_null() { NO_ARGUMENTS.to_owned() } else { call.arguments.to_string() };
-        Self { id: call.id.map(str::to_owned), name: call.name.to_owned(), arguments }
+    /// A call of a region's value; `None` if its arguments are no object, nor the text of one.
+    fn of(call: ClosedCall<'_>) -> Option<Self> {
+        let arguments = match call.arguments {
+            Value::Null => NO_ARGUMENTS.to_owned(),
+            Value::Object(_) => call.arguments.to_string(),
+            Value::String(text) if json::read(text).is_ok_and(|read| read.as_object().is_some()) => text.to_string(),
+            _ => return None,
+        };
+        Some(Self { id: call.id.map(str::to_owned), name: call.name.to_owned(), arguments })
     }
 }
 
@@ -228,19 +234,20 @@ impl Deltas {
     /// Ends the open region of calls, whose value is known. Calls that wait are those of the value, which has the last of a
     /// key that came twice, and ids that came after the name.
     fn close_calls(&mut self, value: &Value, end: usize, sink: &mut dyn FnMut(Delta<'_>)) {
-        let closed: Option<Vec<_>> = closed_calls(value).collect();
-        let waits = self.delivery != CallDelivery::Growing;
-        let is_object = |call: &ClosedCall<'_>| matches!(call.arguments, Value::Object(_) | Value::Null);
-        match closed {
-            Some(calls) if !waits || calls.iter().all(is_object) => {
-                if waits {
-                    self.waiting = calls.into_iter().map(WaitingCall::new).collect();
-                    self.calls = self.calls_before + self.waiting.len();
-                }
+        if self.delivery == CallDelivery::Growing {
+            if closed_calls(value).any(|call| call.is_none()) {
+                self.reject(end, false, sink);
+            }
+            return;
+        }
+        match closed_calls(value).map(|call| WaitingCall::of(call?)).collect() {
+            Some(calls) => {
+                self.waiting = calls;
+                self.calls = self.calls_before + self.waiting.len();
                 self.send_waiting(sink);
             }
             // No client can take such a call.
-            _ => self.reject(end, false, sink),
+            None => self.reject(end, false, sink),
         }
     }
 
