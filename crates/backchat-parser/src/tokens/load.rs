@@ -8,6 +8,9 @@ use super::reader::TokenizerReader;
 use super::table::{Builder, Taken, Tokens};
 use backchat_core::json::{self, Value};
 
+/// What is done with the id and the name of a token.
+type Each<'e> = dyn FnMut(u32, &str) -> Result<(), TokensError> + 'e;
+
 impl Tokens {
     /// Reads the text of a `tokenizer.json`: its vocabulary, its added tokens, and its decoder.
     ///
@@ -20,38 +23,47 @@ impl Tokens {
 }
 
 fn load(text: &str) -> Result<Tokens, TokensError> {
-    let mut reader = TokenizerReader::new(text);
-    if reader.peek() != Some(b'{') {
-        return Err(other_format(text));
-    }
-    reader.expect(b'{')?;
     let (mut model, mut added) = (None, None);
     let (mut decoder, mut normalizer, mut pre_tokenizer) = (Value::Null, Value::Null, Value::Null);
-    let mut first = true;
-    while reader.more(b'}', &mut first)? {
-        match &*reader.key()? {
-            "model" => model = Some(reader.value()?),
-            "added_tokens" => added = Some(reader.value()?),
-            "decoder" => decoder = small(&mut reader, "decoder")?,
-            "normalizer" => normalizer = small(&mut reader, "normalizer")?,
-            "pre_tokenizer" => pre_tokenizer = small(&mut reader, "pre_tokenizer")?,
-            _ => drop(reader.value()?),
+    for (key, value) in entries(text)? {
+        match &*key {
+            "model" => model = Some(value),
+            "added_tokens" => added = Some(value),
+            "decoder" => decoder = read(value, "decoder")?,
+            "normalizer" => normalizer = read(value, "normalizer")?,
+            "pre_tokenizer" => pre_tokenizer = read(value, "pre_tokenizer")?,
+            _ => {}
         }
     }
-    reader.end()?;
     let model = model.ok_or_else(|| TokensError::at("", "it has no `model`; is this the file `tokenizer.json`?"))?;
     let prepends = prepends_after_added(&normalizer, &pre_tokenizer, &decoder);
     let mut builder = Builder::new(Decoder::read(&decoder)?, prepends);
-    vocabulary(model, &mut builder)?;
+    vocabulary(model, &mut |id, name| builder.token(id, name))?;
     if let Some(added) = added {
         added_tokens(added, &mut builder)?;
     }
     Ok(builder.finish())
 }
 
+/// The entries of a tokenizer.json. Their values are not read yet.
+pub(super) fn entries(text: &str) -> Result<Vec<(Cow<'_, str>, &str)>, TokensError> {
+    let mut reader = TokenizerReader::new(text);
+    if reader.peek() != Some(b'{') {
+        return Err(other_format(text));
+    }
+    reader.expect(b'{')?;
+    let mut entries = Vec::new();
+    let mut first = true;
+    while reader.more(b'}', &mut first)? {
+        entries.push((reader.key()?, reader.value()?));
+    }
+    reader.end()?;
+    Ok(entries)
+}
+
 /// A value that is small in every tokenizer, or whose parts are all needed.
-fn small(reader: &mut TokenizerReader<'_>, path: &str) -> Result<Value, TokensError> {
-    json::read(reader.value()?).map_err(|error| TokensError::at(path, error.message()))
+pub(super) fn read(value: &str, path: &str) -> Result<Value, TokensError> {
+    json::read(value).map_err(|error| TokensError::at(path, error.message()))
 }
 
 /// The error about a text that is not a JSON object.
@@ -69,8 +81,8 @@ fn other_format(text: &str) -> TokensError {
     TokensError::syntax(0, "a tokenizer.json is an object")
 }
 
-/// The tokens of the model: a map of names to ids, or for Unigram a list of names with their scores.
-fn vocabulary(model: &str, builder: &mut Builder) -> Result<(), TokensError> {
+/// The tokens of the model, each with its id: a map of names to ids, or for Unigram a list of names with their scores.
+pub(super) fn vocabulary(model: &str, each: &mut Each<'_>) -> Result<(), TokensError> {
     let mut reader = TokenizerReader::new(model);
     if reader.peek() != Some(b'{') {
         return Err(TokensError::at("model", "it is not an object"));
@@ -84,33 +96,33 @@ fn vocabulary(model: &str, builder: &mut Builder) -> Result<(), TokensError> {
         }
         found = true;
         match reader.peek() {
-            Some(b'{') => names_to_ids(&mut reader, builder)?,
-            Some(b'[') => names_in_order(&mut reader, builder)?,
+            Some(b'{') => names_to_ids(&mut reader, each)?,
+            Some(b'[') => names_in_order(&mut reader, each)?,
             _ => return Err(TokensError::at("model.vocab", "it is neither an object nor a list")),
         }
     }
     if found { Ok(()) } else { Err(TokensError::at("model", "it has no `vocab`")) }
 }
 
-fn names_to_ids(reader: &mut TokenizerReader<'_>, builder: &mut Builder) -> Result<(), TokensError> {
+fn names_to_ids(reader: &mut TokenizerReader<'_>, each: &mut Each<'_>) -> Result<(), TokensError> {
     reader.expect(b'{')?;
     let mut first = true;
     while reader.more(b'}', &mut first)? {
         let name = reader.key()?;
         let id = reader.id()?;
         let id = id.ok_or_else(|| TokensError::at("model.vocab", format!("the id of {name:?} is not one")))?;
-        builder.token(id, &name)?;
+        each(id, &name)?;
     }
     Ok(())
 }
 
-fn names_in_order(reader: &mut TokenizerReader<'_>, builder: &mut Builder) -> Result<(), TokensError> {
+fn names_in_order(reader: &mut TokenizerReader<'_>, each: &mut Each<'_>) -> Result<(), TokensError> {
     reader.expect(b'[')?;
     let mut first = true;
     let mut id = 0;
     while reader.more(b']', &mut first)? {
         let name = name_with_score(reader, id)?;
-        builder.token(id, &name)?;
+        each(id, &name)?;
         id += 1;
     }
     Ok(())
@@ -130,7 +142,7 @@ fn name_with_score<'t>(reader: &mut TokenizerReader<'t>, id: u32) -> Result<Cow<
 }
 
 fn added_tokens(text: &str, builder: &mut Builder) -> Result<(), TokensError> {
-    let value = json::read(text).map_err(|error| TokensError::at("added_tokens", error.message()))?;
+    let value = read(text, "added_tokens")?;
     let tokens = match &value {
         Value::Null => &[],
         value => value.as_list().ok_or_else(|| TokensError::at("added_tokens", "it is not a list"))?,

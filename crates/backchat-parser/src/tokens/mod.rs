@@ -15,6 +15,7 @@
 //! # Ok::<(), backchat::tokens::TokensError>(())
 //! ```
 
+mod configured;
 mod decoder;
 mod encode;
 mod error;
@@ -24,6 +25,7 @@ mod reader;
 mod stream;
 mod table;
 
+pub use configured::{Companions, configured};
 pub use encode::{Encoded, Tokenizer, encode_without_added};
 pub use error::TokensError;
 pub use placed::Placed;

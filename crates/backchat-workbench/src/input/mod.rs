@@ -4,6 +4,7 @@
 
 mod piped;
 mod problem;
+mod tokenizer;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,17 +12,12 @@ use std::path::{Component, Path, PathBuf};
 
 pub use piped::{Arrival, Piped};
 pub use problem::Problem;
+pub use tokenizer::{chat_control_tokens, tokenizer, tokenizer_json, tokens};
 
 use backchat_core::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources, in_file, invalid_json};
 use backchat_core::json::{self, Value};
 use backchat_legacy::schema;
 use backchat_parser::template::source::{self, Opened, SourceError};
-use backchat_parser::tokens::{Tokenizer, Tokens, TokensError};
-
-/// The largest tokenizer.json that is read; those of large vocabularies are larger than any other file here.
-const LARGEST_TOKENIZER: u64 = 256 << 20;
-
-const CONTROL_TOKENS: &str = "chat_control_tokens";
 
 /// The text of a file, or of standard input.
 pub fn text(path: &str) -> Result<String, Problem> {
@@ -130,64 +126,6 @@ fn place_in_json(path: &str, text: &str, value: &json::Path) -> Place {
 /// Whether a name is that of a model in the Hugging Face cache, and of no file.
 pub fn is_cached(name: &str) -> bool {
     backchat_chat::source::is_cached_name(name) && !Path::new(name).exists()
-}
-
-/// The decode side of a tokenizer: of a tokenizer.json, or of the one in a model folder.
-pub fn tokens(name: &str) -> Result<Tokens, Problem> {
-    tokenizer_of(name, Tokens::load)
-}
-
-/// A tokenizer that encodes: a tokenizer.json, or the one in a model folder.
-pub fn tokenizer(name: &str) -> Result<Tokenizer, Problem> {
-    tokenizer_of(name, Tokenizer::load)
-}
-
-/// The text of a tokenizer.json, or of the one in a model folder.
-pub fn tokenizer_json(name: &str) -> Result<String, Problem> {
-    tokenizer_of(name, |text| Ok(text.to_owned()))
-}
-
-fn tokenizer_of<T>(name: &str, load: impl Fn(&str) -> Result<T, TokensError>) -> Result<T, Problem> {
-    let path = tokenizer_file(name)?;
-    let bytes = bytes_up_to(&path, LARGEST_TOKENIZER)?;
-    let refused = |message: String| {
-        Problem::from(
-            Diagnostic::error("unusable-tokenizer", message)
-                .at(Place::file(self::name(&path)))
-                .help("name a tokenizer.json; transformers writes one with `tokenizer.save_pretrained(FOLDER)`"),
-        )
-    };
-    let Ok(text) = std::str::from_utf8(&bytes) else {
-        return Err(refused(
-            "the tokenizer is not text; if it is a model of SentencePiece, convert it to a tokenizer.json".to_owned(),
-        ));
-    };
-    load(text).map_err(|error| refused(error.to_string()))
-}
-
-/// The tokenizer.json that a name refers to.
-fn tokenizer_file(name: &str) -> Result<String, Problem> {
-    let place = place(name)?;
-    let path = Path::new(&place);
-    Ok(if path.is_dir() { path.join("tokenizer.json").to_string_lossy().into_owned() } else { place })
-}
-
-/// The `chat_control_tokens` in the tokenizer_config.json next to a tokenizer.json, if it has any.
-pub fn chat_control_tokens(name: &str) -> Result<Option<Vec<String>>, Problem> {
-    let config = Path::new(&tokenizer_file(name)?).with_file_name("tokenizer_config.json").display().to_string();
-    if !Path::new(&config).is_file() {
-        return Ok(None);
-    }
-    let text = text(&config)?;
-    let value = json_of(&config, text.clone())?;
-    let Some(listed) = value.get(CONTROL_TOKENS).filter(|listed| !listed.is_null()) else { return Ok(None) };
-    let texts = listed.as_list().and_then(|items| items.iter().map(|item| Some(item.as_str()?.to_owned())).collect());
-    texts.map(Some).ok_or_else(|| {
-        let diagnostic = Diagnostic::error("wrong-type", format!("`{CONTROL_TOKENS}` should be a list of strings"))
-            .at(place_in_json(&config, &text, &json::Path::root().key(CONTROL_TOKENS)))
-            .help("list the added tokens that only the chat template may write, or remove the key");
-        Problem { diagnostics: vec![diagnostic], sources: Sources::none().with(self::name(&config), text) }
-    })
 }
 
 /// The response template that a name refers to.
