@@ -10,7 +10,7 @@ use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
 use backchat_core::diagnostic::{Sources, escape, shell_word};
 use backchat_core::json::{Object, Value};
-use backchat_derive::derive::{self, Derivation, Options, Status};
+use backchat_derive::derive::{self, Derivation, Options, ReadableTurns, Status};
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{Opened, SourceErrorKind, write_into};
 use backchat_probe::doctor;
@@ -71,7 +71,7 @@ impl Init {
                 draft
             }
         };
-        fixtures(&home, &source, &template, &options, &mut log)?;
+        Cases { home: &home, source: &source, template: &template, options: &options }.write(&mut log)?;
         repository(&home, &source, &mut log)?;
         log.print(&home, global)?;
         Ok(ExitCode::from(u8::from(log.is_failing)))
@@ -139,58 +139,89 @@ fn write_template(home: &Home, draft: &Template, derivation: &Derivation, log: &
     Ok(())
 }
 
-/// The cases: renders of the chat template, and the recorded outputs.
-fn fixtures(
-    home: &Home,
-    source: &Source,
-    template: &Template,
-    options: &Options,
-    log: &mut Log,
-) -> Result<(), Failure> {
-    let folder = home.folder.join(suite::FIXTURES);
-    let turns = derive::readable_turns(&source.template, template, options)?;
-    let from = |path: &Path| input::path_from(&folder, path);
-    let config = from(&home.folder.join(suite::CONFIG));
-    let file = folder.join("rendered.fixture");
-    let shown = file.display().to_string();
-    if file.exists() {
-        log.note("kept", &shown, "");
-    } else {
-        let chat = Chat::open(&home.folder.display().to_string())
+/// The cases of a suite: renders of the chat template, and the recorded outputs.
+struct Cases<'c> {
+    home: &'c Home,
+    source: &'c Source,
+    template: &'c Template,
+    options: &'c Options,
+}
+
+impl Cases<'_> {
+    fn write(&self, log: &mut Log) -> Result<(), Failure> {
+        let turns = derive::readable_turns(&self.source.template, self.template, self.options)?;
+        self.rendered(&turns, log)?;
+        self.recorded(turns.turns.first().map_or("", |turn| turn.prefix.as_str()), log)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.home.folder.join(suite::FIXTURES).join(name)
+    }
+
+    /// A path as the cases name it.
+    fn named(&self, path: &Path) -> String {
+        input::path_from(&self.home.folder.join(suite::FIXTURES), path)
+    }
+
+    fn config(&self) -> String {
+        self.named(&self.home.folder.join(suite::CONFIG))
+    }
+
+    fn rendered(&self, turns: &ReadableTurns, log: &mut Log) -> Result<(), Failure> {
+        let file = self.file("rendered.fixture");
+        let shown = file.display().to_string();
+        if file.exists() {
+            log.note("kept", &shown, "");
+            return Ok(());
+        }
+        let folder = &self.home.folder;
+        let chat = Chat::open(&folder.display().to_string())
             .map_err(|(diagnostics, sources)| Failure::Diagnostics { diagnostics, sources })?;
-        let names =
-            Names { file: &shown, template: &config, chat_template: &from(&home.folder), variables: &Object::new() };
-        let made = check::scaffold(&turns, template, &chat, names);
+        let (config, chat_template) = (self.config(), self.named(folder));
+        let names = Names { file: &shown, template: &config, chat_template: &chat_template, variables: &Object::new() };
+        let made = check::scaffold(turns, self.template, &chat, names);
         log.write(&file, &made.text, &format!("{} cases that the chat template renders", made.cases))?;
         if made.failing > 0 {
             log.is_failing = true;
             log.left.push(format!("{} rendered cases fail: backchat check {}", made.failing, shell_word(&shown)));
         }
+        Ok(())
     }
-    let file = folder.join("recorded.fixture");
-    let shown = file.display().to_string();
-    match options.samples.as_slice() {
-        [] if file.exists() => log.note("kept", &shown, ""),
-        [] => log.left.push("add outputs that the model really wrote: --samples FILE".to_owned()),
-        samples => {
-            let prefix = turns.turns.first().map_or("", |turn| turn.prefix.as_str());
-            let explained = derive::prove(&source.template, template, options).explained;
-            let made = suite::recorded(samples, template, &explained, prefix, &config);
-            log.write(&file, &made.text, &format!("{} recorded outputs", samples.len()))?;
-            log.left.push(format!("read the messages of {}: the response template wrote them", escape(&shown)));
-            let counts = [
-                (explained.departures.len(), "recorded outputs are not explained"),
-                (made.failing, "recorded cases fail"),
-            ];
-            let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-            let left: Vec<String> = counts.collect();
-            if !left.is_empty() {
-                log.is_failing = true;
-                log.left.push(format!("{}: backchat check {}", left.join(", "), shell_word(&shown)));
+
+    /// `prefix` is the prompt of samples that come without one.
+    fn recorded(&self, prefix: &str, log: &mut Log) -> Result<(), Failure> {
+        let Self { source, template, options, .. } = self;
+        let (file, samples) = (self.file("recorded.fixture"), options.samples.as_slice());
+        let shown = file.display().to_string();
+        if samples.is_empty() {
+            match file.exists() {
+                true => log.note("kept", &shown, ""),
+                false => log.left.push("add outputs that the model really wrote: --samples FILE".to_owned()),
             }
+            return Ok(());
         }
+        if file.exists() {
+            log.note("kept", &shown, "the samples were not added");
+            let shown = escape(&shown);
+            log.left.push(format!("add the samples to {shown} by hand, or rename it and run this again"));
+            return Ok(());
+        }
+        let explained = derive::prove(&source.template, template, options).explained;
+        let made = suite::recorded(samples, template, &explained, prefix, &self.config());
+        log.write(&file, &made.text, &format!("{} recorded outputs", samples.len()))?;
+        if samples.iter().any(|sample| sample.message.is_none()) {
+            log.left.push(format!("read the messages of {}: the response template wrote them", escape(&shown)));
+        }
+        let counts =
+            [(explained.departures.len(), "recorded outputs are not explained"), (made.failing, "recorded cases fail")];
+        let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let left: Vec<String> = counts.collect();
+        if !left.is_empty() {
+            log.is_failing = true;
+            log.left.push(format!("{}: backchat check {}", left.join(", "), shell_word(&shown)));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The CI configuration of the suite, at the root of its repository.

@@ -105,6 +105,22 @@ fn recorded_outputs_become_cases() {
 }
 
 #[test]
+fn samples_are_not_added_to_a_file_that_is_there() {
+    let wrong = r#"{"id": "a", "text": "Hello.<|im_end|>", "message": {"role": "assistant", "content": "Bye."}}"#;
+    let right = wrong.replace("Bye.", "Hello.");
+    let folder = folder_of(&[("wrong.jsonl", wrong), ("right.jsonl", &right)]);
+    let folder = folder.path();
+    model("hermes.jinja", folder);
+    let (code, out, err) = outcome_in(folder, &["init", "models/mine", "--samples", "right.jsonl"]);
+    assert_eq!((code, out.contains("the response template wrote them")), (0, false), "{out}{err}");
+    let made = contents(folder);
+    let (code, out, err) = outcome_in(folder, &["init", "models/mine", "--samples", "wrong.jsonl"]);
+    assert_eq!((code, out.contains("backchat check models/mine/fixtures")), (0, false), "{out}{err}");
+    assert!(out.contains("kept models/mine/fixtures/recorded.fixture: the samples were not added"), "{out}");
+    assert_eq!(contents(folder), made);
+}
+
+#[test]
 fn cases_that_the_models_own_template_misreads_fail() {
     let folder = folder_of(&[]);
     let folder = folder.path();
