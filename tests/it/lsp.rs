@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -209,6 +210,22 @@ fn unknown_filters_are_errors_but_for_one_of_other_engines_in_a_branch() {
         let found = found.iter().find(|found| found["code"] == "template-failed").unwrap();
         assert_eq!(found["severity"], severity, "{text}: {found}");
     }
+}
+
+#[test]
+fn many_mentions_and_long_lines_are_answered_in_time() {
+    let same = "{{ x }}\n".repeat(65_536);
+    let line = "{{ ab }}{# é #}".repeat(20_000);
+    let mut client = Client::initialized();
+    let began = Instant::now();
+    for (name, text, tokens) in [("same", same, 65_536), ("line", line, 40_000)] {
+        let uri = format!("untitled:{name}");
+        client.open(&uri, "jinja", &text);
+        client.done(&uri, 1);
+        let found = client.request("textDocument/semanticTokens/full", json!({"textDocument": {"uri": uri}})).unwrap();
+        assert_eq!(found["data"].as_array().unwrap().len(), 5 * tokens, "{name}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
 }
 
 /// Blocks of a language in docs/editors.md.

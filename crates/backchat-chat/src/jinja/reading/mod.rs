@@ -6,6 +6,7 @@ mod pieces;
 mod resolve;
 mod structure;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::syntax;
@@ -106,13 +107,13 @@ impl Reading {
 
     /// The bindings that a scope sees, the innermost first; none hides another.
     pub fn visible(&self, scope: usize) -> Vec<usize> {
-        let mut names = Vec::new();
+        let mut names = HashSet::new();
         let mut found = Vec::new();
         let mut here = Some(scope);
         while let Some(scope) = here.and_then(|at| self.scopes.get(at)) {
             for at in &scope.bindings {
                 let Some(binding) = self.bindings.get(*at) else { continue };
-                if backchat_core::push_new(&mut names, binding.name.as_str()) {
+                if names.insert(binding.name.as_str()) {
                     found.push(*at);
                 }
             }
