@@ -337,7 +337,7 @@ fn strict_fails_on_any_doubt_about_one_output() {
     let swallowing = TEMPLATE.replace(r#""content": {"#, close);
     assert_ne!(swallowing, TEMPLATE);
     let output = parse(&[file("swallowing.json", &swallowing).to_str().unwrap(), "--strict"], "Hi</call><end>");
-    assert_eq!((code(&output), stdout(&output).as_str()), (1, "{\"role\": \"assistant\", \"content\": \"Hi\"}\n"));
+    assert_eq!((code(&output), stdout(&output)), (1, "{\"role\": \"assistant\", \"content\": \"Hi\"}\n"));
     assert!(stderr(&output).contains("warning[stray-marker]: the marker closes nothing that is open"));
 }
 
