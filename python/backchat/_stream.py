@@ -7,7 +7,6 @@ import math
 import time
 import uuid
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
-from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from backchat._backchat import ResponseParser
@@ -283,7 +282,8 @@ class Chunks:
             yield from self.broken()
         elif self._withdraws or not self._grows:
             self.calls = self._before
-            for (name, arguments, id), grown in zip_longest(calls, self._grown[: len(calls)], fillvalue=""):
+            for place, (name, arguments, id) in enumerate(calls):
+                grown = self._grown[place] if place < len(self._grown) else ""
                 text = _json(arguments)
                 yield self._begin(name, grown if _same(grown, text) else text, id)
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import backchat
 import pytest
@@ -300,7 +301,7 @@ def test_problems_are_data():
     assert backchat.ResponseParser(SPEC, "<bot>").problems == []
 
 
-JSON_SPEC = {
+JSON_SPEC: dict[str, Any] = {
     "start_anchor": "<bot>",
     "fields": {
         "thinking": {"open": "<t>", "close": "</t>"},

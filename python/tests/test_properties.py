@@ -179,7 +179,6 @@ def test_lone_surrogates_are_refused_before_anything_is_parsed(template, before,
         lambda: parser.feed(text),
         lambda: backchat.parse_response(text, template, prefix=""),
         lambda: backchat.parse_response("", template, prefix=text),
-        lambda: backchat.parse_batch([text], template, prefix=""),
         lambda: backchat.ResponseParser(template, text),
         lambda: backchat.Template({"start_anchor": text, "fields": {}}),
     ):
