@@ -149,6 +149,10 @@ fn invalid_and_unenforceable_fields_are_refused_with_their_pointers() {
             "`/response_format/schema` cannot be written: nothing satisfies this schema",
         ),
         (
+            r##""response_format": {"type": "json_schema", "schema": {"type": "array", "minItems": 1, "items": {"$ref": "#"}}}"##,
+            "`/response_format/schema` cannot be written: nothing satisfies this schema",
+        ),
+        (
             r##""response_format": {"type": "json_schema", "json_schema": {"schema": {"properties": {"a": {"$ref": "#/$defs/x"}}}}}"##,
             "`/response_format/json_schema/schema/properties/a` cannot be written",
         ),

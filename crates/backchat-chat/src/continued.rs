@@ -1,7 +1,7 @@
 //! Prompts that end inside the turn of the last message, so that a model continues it.
 
 use crate::render::{ChatTemplate, RenderError, RenderOptions};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Object, Value, entries_mut};
 use backchat_core::python::space;
 
 /// Marks the end of the content, as transformers does: the same text may occur in the markers of the turn. The space shows
@@ -28,14 +28,10 @@ pub fn render_continued(
 
 fn last_text(messages: &mut Value) -> Option<&mut String> {
     let Value::List(messages) = messages else { return None };
-    let Value::Object(message) = messages.last_mut()? else { return None };
-    match message.get_mut("content")? {
+    match entries_mut(messages.last_mut()?)?.get_mut("content")? {
         Value::String(text) => Some(text),
-        Value::List(parts) => parts.iter_mut().rev().find_map(|part| match part {
-            Value::Object(part) => match part.get_mut("text")? {
-                Value::String(text) => Some(text),
-                _ => None,
-            },
+        Value::List(parts) => parts.iter_mut().rev().find_map(|part| match entries_mut(part)?.get_mut("text")? {
+            Value::String(text) => Some(text),
             _ => None,
         }),
         _ => None,

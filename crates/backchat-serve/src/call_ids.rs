@@ -1,6 +1,7 @@
 //! Ids of calls: the model's own, or new ones that the chat template takes back.
 
 use crate::identifier::identifier;
+use crate::messages::{MessageForm, for_template};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::json::{Object, Value};
 use backchat_probe::probe::NOW;
@@ -16,12 +17,12 @@ pub enum IdForm {
 }
 
 impl IdForm {
-    /// The form in which the chat template renders a call and its result.
-    pub fn of(template: &ChatTemplate, special_tokens: &Object) -> Self {
+    /// The form in which the chat template, which takes messages like this, renders a call and its result.
+    pub fn of(template: &ChatTemplate, special_tokens: &Object, messages: MessageForm) -> Self {
         let options = RenderOptions::default().now(Some(NOW.to_owned()));
         let renders = |form: &Self| {
             let mut context = special_tokens.clone();
-            context.insert("messages", called(&form.new_id("call_")));
+            context.insert("messages", Value::List(for_template(&called(&form.new_id("call_")), messages)));
             template.render(&context, &options).is_ok()
         };
         [Self::Prefixed, Self::Nine].into_iter().find(renders).unwrap_or_default()
@@ -36,10 +37,10 @@ impl IdForm {
 }
 
 /// A conversation with a call and its result.
-fn called(id: &str) -> Value {
+fn called(id: &str) -> [Value; 3] {
     let function = Value::from([("name", "f".into()), ("arguments", Value::Object(Object::new()))]);
     let call = Value::from([("id", id.into()), ("type", "function".into()), ("function", function)]);
-    Value::List(vec![
+    [
         Value::from([("role", "user".into()), ("content", "Hi".into())]),
         Value::from([("role", "assistant".into()), ("content", "".into()), ("tool_calls", Value::List(vec![call]))]),
         Value::from([
@@ -48,7 +49,7 @@ fn called(id: &str) -> Value {
             ("name", "f".into()),
             ("content", "1".into()),
         ]),
-    ])
+    ]
 }
 
 /// The ids of the calls of one choice: the model's own if it is unique, else a new one.

@@ -93,7 +93,7 @@ impl Model {
         let template = opened.template;
         let grammars = Builder::new(template.clone(), opened.wire);
         let form = form(&chats[1], &special_tokens, &template);
-        let id_form = IdForm::of(&chats[1], &special_tokens);
+        let id_form = IdForm::of(&chats[1], &special_tokens, form);
         let preserved = preserved(&template, &grammars);
         let bos = source.bos_token().filter(|text| !text.is_empty()).map(str::to_owned);
         Ok(Self {

@@ -13,7 +13,8 @@ impl Rules {
         let mut finite = Numbers::default();
         loop {
             let known = finite.len();
-            for number in &reached {
+            // A rule mostly refers to later ones.
+            for number in reached.iter().rev() {
                 if self.node(*number).is_some_and(|node| ends(node, &finite)) {
                     finite.insert(*number);
                 }

@@ -2,8 +2,9 @@
 //!
 //! Reported parts of a call are never revised. The concatenated pieces are the JSON text of the arguments that the
 //! region closes with; if the model writes a key of them twice, they contain both, and JSON parsers keep the last, as the
-//! value does. Of a name, an id or arguments that come twice, the first is reported, though the value has the last. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported
-//! early is sent whole, just before its region closes.
+//! value does. Of a name, an id or arguments that come twice, the first is reported, though the value has the last. An
+//! argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported early is sent whole,
+//! just before its region closes.
 
 mod shape;
 mod tags;

@@ -420,7 +420,7 @@ impl Reached {
                 let mut histories: Vec<History> = usual.collect();
                 // A setting may decide only about turns after another history.
                 if !histories.iter().any(|history| self.is_reached_after(&history.messages, proof)) {
-                    histories.push(History::main("there".to_owned(), self.known.history.to_vec()));
+                    histories.push(History::main("after other messages".to_owned(), self.known.history.to_vec()));
                 }
                 histories
             }
