@@ -722,77 +722,7 @@ fn other_machines_are_served_only_with_a_key() {
     assert!(output.status.code() == Some(2) && told.contains("--api-key-file"), "{told}");
 }
 
-/// An engine behind `https`: what terminates TLS and hands on to a plain engine. Its certificate is good for
-/// `localhost`.
-#[cfg(feature = "serve-tls")]
-mod https {
-    use super::*;
-    use tokio_rustls::rustls::pki_types::pem::PemObject;
-    use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
-
-    const CERTIFICATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/tls/localhost.pem");
-    const KEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/tls/localhost.key");
-
-    fn terminator(engine: String) -> u16 {
-        let chain = vec![CertificateDer::from_pem_file(CERTIFICATE).unwrap()];
-        let key = PrivateKeyDer::from_pem_file(KEY).unwrap();
-        let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
-        let config = Arc::new(config);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-                let mut secure = StreamOwned::new(connection, stream);
-                let (head, body) = message(&mut BufReader::new(&mut secure));
-                if head.is_empty() {
-                    continue;
-                }
-                let mut plain = TcpStream::connect(engine.strip_prefix("http://").unwrap()).unwrap();
-                write!(plain, "{head}\r\n{body}").unwrap();
-                let mut answer = Vec::new();
-                plain.read_to_end(&mut answer).unwrap();
-                secure.write_all(&answer).unwrap();
-                secure.conn.send_close_notify();
-                let _ = secure.flush();
-            }
-        });
-        port
-    }
-
-    fn serve(upstream: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
-        command.args(["serve", "-q", "chat_templates/qwen3.jinja", "--port", "0", "--upstream", upstream]);
-        command.current_dir(env!("CARGO_MANIFEST_DIR")).env("SSL_CERT_FILE", CERTIFICATE).stdout(Stdio::piped());
-        command
-    }
-
-    #[test]
-    fn an_https_engine_needs_a_trusted_certificate() {
-        let (engine, asked) = engine(false);
-        let port = terminator(engine);
-        let server = {
-            let mut command = serve(&format!("https://localhost:{port}"));
-            command.args(["--engine", "vllm"]);
-            Server::run(command)
-        };
-        let (head, answer) =
-            server.ask("POST /v1/chat/completions", r#"{"messages": [{"role": "user", "content": "Hi"}]}"#);
-        assert!(head.starts_with("HTTP/1.1 200"), "{head}{answer}");
-        let answer = json::read(&answer).unwrap();
-        assert_eq!(answer["choices"][0]["message"]["reasoning_content"].as_str(), Some("Hm."));
-        assert_eq!(asked.lock().unwrap().len(), 1);
-
-        // The certificate names only localhost.
-        let output = serve(&format!("https://127.0.0.1:{port}")).stderr(Stdio::piped()).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("certificate"), "{said}");
-        assert_eq!(asked.lock().unwrap().len(), 1);
-    }
-}
-
+/// With the feature, which the Python module enables, `test_https.py` tests connections.
 #[cfg(not(feature = "serve-tls"))]
 #[test]
 fn https_is_refused_with_the_required_feature() {
