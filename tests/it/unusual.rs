@@ -295,3 +295,21 @@ fn arguments_may_be_a_list_of_pairs() {
     )];
     reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
 }
+
+#[test]
+fn a_mark_may_be_any_control_character() {
+    for mark in ["\u{1}", "\u{2}", "\u{3}", "\u{1f}", "\u{7f}"] {
+        let (header, end) = (format!("<assistant{mark}"), format!("{mark}fin{mark}"));
+        let turn = format!("{{{{ m.content or '' }}}}{}", CALLS.replace("<use>", mark).replace("</use>", mark));
+        let chat = Chat { header: &header, turn: &turn, end: &end };
+        let turns = [
+            (format!("Yes.{end}"), r#"{"content": "Yes."}"#),
+            (format!("{mark}f {{\"a\": 1}}{mark}{end}"), r#"{"calls": [{"name": "f", "arguments": {"a": 1}}]}"#),
+        ];
+        reads(
+            &chat,
+            &format!("<user>1<fin>{header}"),
+            &turns.each_ref().map(|(text, message)| (text.as_str(), *message)),
+        );
+    }
+}

@@ -297,9 +297,9 @@ mod tests {
         with_prober(source, |prober| {
             let usage = template_usage::find(&template, prober, &Object::new());
             let varying = find(prober, &usage);
-            assert_eq!(varying.steady("<call 1a2B>f".to_owned()), "<call \u{3}>f");
+            assert_eq!(varying.steady("<call 1a2B>f".to_owned()), "<call \u{fdd1}>f");
             let dated = varying.steady("<think at=\"2027-01-02\">".to_owned());
-            assert_eq!(dated, "<think at=\"\u{2}-\u{2}-\u{2}\">");
+            assert_eq!(dated, "<think at=\"\u{fdd0}-\u{fdd0}-\u{fdd0}\">");
         });
     }
 
@@ -313,8 +313,8 @@ mod tests {
             with_prober(&source, |prober| with_calls(&Varying::default(), prober).steady("<call next>f".to_owned()))
         };
         for (mark, steady) in [
-            ("<call {{ ['one', 'two', 'three'][loop.index0] }}>", "<call \u{3}>f"),
-            ("<call {{ 'abc'[loop.index0] }}>", "<call \u{3}>f"),
+            ("<call {{ ['one', 'two', 'three'][loop.index0] }}>", "<call \u{fdd1}>f"),
+            ("<call {{ 'abc'[loop.index0] }}>", "<call \u{fdd1}>f"),
             // All calls but the first have one mark.
             ("<call {{ 'first' if loop.first else 'next' }}>", "<call next>f"),
         ] {
@@ -329,12 +329,12 @@ mod tests {
                       <with {{ count }}>{{ c.function.arguments | tojson }}</call>{% endfor %}<end>{% endfor %}";
         with_prober(source, |prober| {
             let counted = with_calls(&Varying::default(), prober);
-            assert_eq!(counted.steady("<call of=3>f<with 3>".to_owned()), "<call of=\u{2}>f<with \u{2}>");
+            assert_eq!(counted.steady("<call of=3>f<with 3>".to_owned()), "<call of=\u{fdd0}>f<with \u{fdd0}>");
         });
         let letter = source.replace("<call of=", "<c ");
         with_prober(&letter, |prober| {
             let counted = with_calls(&Varying::default(), prober);
-            assert_eq!(counted.steady("Hi.<c 3>f".to_owned()), "Hi.<c \u{2}>f");
+            assert_eq!(counted.steady("Hi.<c 3>f".to_owned()), "Hi.<c \u{fdd0}>f");
         });
     }
 
@@ -348,7 +348,7 @@ mod tests {
             let counted = with_calls(&Varying::default(), prober);
             assert_eq!(
                 counted.steady("<all of=7><call>f</call></all 7>".to_owned()),
-                "<all of=\u{2}><call>f</call></all \u{2}>"
+                "<all of=\u{fdd0}><call>f</call></all \u{fdd0}>"
             );
         });
     }
@@ -360,7 +360,7 @@ mod tests {
                       </do_{{ loop.index }}>{% endfor %}<end>{% endfor %}";
         with_prober(source, |prober| {
             let counted = with_calls(&Varying::default(), prober);
-            assert_eq!(counted.steady("<do_7>f</do_12>".to_owned()), "<do_\u{2}>f</do_\u{2}>");
+            assert_eq!(counted.steady("<do_7>f</do_12>".to_owned()), "<do_\u{fdd0}>f</do_\u{fdd0}>");
             assert_eq!(Varying::default().steady("<do_7>".to_owned()), "<do_7>");
         });
     }

@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_text_is_fixed_up_to_its_first_placeholder() {
         let filled = FILLED[0];
-        for (text, fixed) in [("<do_\u{2}>", "<do_"), ("<end>", "<end>"), (&format!("<{filled} \u{3}>"), "<")] {
+        for (text, fixed) in [("<do_\u{fdd0}>", "<do_"), ("<end>", "<end>"), (&format!("<{filled} \u{fdd1}>"), "<")] {
             assert_eq!(fixed_start(text), fixed, "{text:?}");
         }
     }

@@ -1,13 +1,14 @@
 //! Replaces varying text in renders with a placeholder character, so that comparisons ignore it. In the response
-//! template, the placeholder becomes a pattern.
+//! template, the placeholder becomes a pattern. The placeholders are noncharacters, which Unicode keeps for use inside of a
+//! program: a control character may be a mark of a chat template.
 
 use backchat_core::text::{runs, slice};
 
 /// Represents a number that varies.
-pub const NUMBER: char = '\u{2}';
+pub const NUMBER: char = '\u{fdd0}';
 
 /// Represents a word that varies.
-pub const WORD: char = '\u{3}';
+pub const WORD: char = '\u{fdd1}';
 
 /// Whether a character represents text that varies.
 pub fn is_varying(c: char) -> bool {
@@ -195,10 +196,11 @@ mod tests {
 
     #[test]
     fn a_place_is_recognized_by_the_text_around_it() {
-        let place = VaryingPlace { before: "day ".to_owned(), middle: "\u{2}-\u{2}".to_owned(), after: "|".to_owned() };
+        let place =
+            VaryingPlace { before: "day ".to_owned(), middle: "\u{fdd0}-\u{fdd0}".to_owned(), after: "|".to_owned() };
         for (text, steady) in [
-            ("<day 03-12|>", "<day \u{2}-\u{2}|>"),
-            ("day 4 and day 03-12|day 1-2|", "day 4 and day \u{2}-\u{2}|day \u{2}-\u{2}|"),
+            ("<day 03-12|>", "<day \u{fdd0}-\u{fdd0}|>"),
+            ("day 4 and day 03-12|day 1-2|", "day 4 and day \u{fdd0}-\u{fdd0}|day \u{fdd0}-\u{fdd0}|"),
             ("day 03-12.", "day 03-12."),
             ("03-12|", "03-12|"),
         ] {
