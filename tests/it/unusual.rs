@@ -285,6 +285,70 @@ fn a_call_without_arguments_may_lack_their_frame() {
 }
 
 #[test]
+fn a_call_without_arguments_may_follow_another_call() {
+    let each = |call: &str| {
+        format!(
+            "THOUGHT{{{{ m.content or '' }}}}{{% if m.tool_calls %}}<calls>{{% for c in m.tool_calls %}}{call}\
+             {{% endfor %}}\n</calls>{{% endif %}}"
+        )
+    };
+    let calls = r#"{"calls": [{"name": "f", "arguments": {"a": 1}}, {"name": "now", "arguments": {}},
+        {"name": "f", "arguments": {"a": "x"}}]}"#;
+    for (call, text) in [
+        (
+            "<call>{{ c.function.name }}{% if c.function.arguments %}<with>{{ c.function.arguments | tojson }}{% endif %}",
+            r#"<calls><call>f<with>{"a": 1}<call>now<call>f<with>{"a": "x"}"#,
+        ),
+        (
+            "{{ '\n* ' }}{{ c.function.name }}{% if c.function.arguments %} with {{ c.function.arguments | tojson }}{% endif %}",
+            "<calls>\n* f with {\"a\": 1}\n* now\n* f with {\"a\": \"x\"}",
+        ),
+    ] {
+        let turn = each(call);
+        reads(&Chat { turn: &turn, ..PLAIN }, "<assistant>", &[(&format!("{text}\n</calls><fin>"), calls)]);
+    }
+}
+
+#[test]
+fn a_label_may_stand_before_every_answer_and_close_calls() {
+    let turn = "{% if m.reasoning %}Thought: {{ m.reasoning }}\n{% endif %}{% for c in m.tool_calls or [] %}Action: \
+                {{ c.function.name }}\nInput: {{ c.function.arguments | tojson }}\n{% endfor %}\
+                {% if m.content %}Answer: {{ m.content }}\n{% endif %}";
+    let turns = [
+        ("Thought: Hm.\nAnswer: Yes.\n<fin>", r#"{"reasoning": "Hm.", "content": "Yes."}"#),
+        (
+            "Thought: Hm.\nAction: f\nInput: {\"a\": \"Answer: no\"}\nAction: g\nInput: {}\nAnswer: My Answer: no.\n<fin>",
+            r#"{"reasoning": "Hm.", "content": "My Answer: no.", "calls": [
+                {"name": "f", "arguments": {"a": "Answer: no"}}, {"name": "g", "arguments": {}}]}"#,
+        ),
+    ];
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
+fn a_sign_that_ends_the_turn_may_occur_in_arguments() {
+    let turn = "{% for c in m.tool_calls or [] %}Call: {{ c.function.name }}; {{ c.function.arguments | tojson }}\n{% endfor %}\
+                To: user\n\n{{ m.content or '' }}";
+    let turns = [(
+        "Call: math.add; {\"a\": 2.5}\nTo: user\n\nIt is. So.\n.\n",
+        r#"{"content": "It is. So.", "calls": [{"name": "math.add", "arguments": {"a": 2.5}}]}"#,
+    )];
+    reads(&Chat { turn, end: "\n.\n", ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
+fn arguments_may_begin_with_the_bracket_of_calls() {
+    let turn = "{{ m.content or '' }}{% if m.tool_calls %}⟨calls⟩{% for c in m.tool_calls %}⟨{{ c.function.name }}/\
+                {{ c.function.arguments | length }}⟩{% for k, v in c.function.arguments.items() %}⟨{{ k }}=⟩{{ v | tojson }}\
+                {% endfor %}{% endfor %}⟨/calls⟩{% endif %}";
+    let turns = [(
+        "⟨calls⟩⟨f/1⟩⟨a=⟩\"x\"⟨f/2⟩⟨a=⟩\"y\"⟨b=⟩1⟨/calls⟩<fin>",
+        r#"{"calls": [{"name": "f", "arguments": {"a": "x"}}, {"name": "f", "arguments": {"a": "y", "b": 1}}]}"#,
+    )];
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
 fn arguments_may_be_a_list_of_pairs() {
     let turn = "THOUGHT{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use>{{ c.function.name }} [\
                 {% for k, v in c.function.arguments.items() %}{\"key\": \"{{ k }}\", \"value\": {{ v | tojson }}}\

@@ -99,9 +99,10 @@ impl Plan<'_> {
         if self.choices.exact_space || self.begins_line() || bare.is_empty() { text } else { bare }
     }
 
-    /// Whether content without an opening mark follows the calls.
+    /// Whether content without an opening mark or a label follows the calls.
     fn text_follows(&self) -> bool {
-        self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty()
+        let is_bare = self.wire.content.open.trim().is_empty() && self.answer_label().is_none();
+        self.wire.content.place == Place::After && is_bare
     }
 
     /// Looks ahead that the text does not continue JSON. A string may hold brackets as the end of JSON has them: then its own
@@ -147,7 +148,7 @@ impl Plan<'_> {
                     let is_parted = section.starts_with(char::is_whitespace) && !section.trim().is_empty();
                     let parted = is_parted.then(|| format!("\\s+(?={})", spaced(section.trim())));
                     let ends = parted.map_or(ends.clone(), |parted| any_of(vec![parted, ends]));
-                    format!("(?<=\\}}){ends}")
+                    format!("(?<=\\}}){ends}{}", self.label_of_answer())
                 }
             };
             Delimiter::Pattern(pattern).write(&mut field, "close");
@@ -164,17 +165,9 @@ impl Plan<'_> {
         let body = &self.calls.body;
         let mut groups = Groups::default();
         let mut opens = self.cut.open.as_str();
-        let mut pieces = match numbered_id(&body.head, &mut opens) {
-            Some(pieces) => pieces,
-            None => body.head.clone(),
-        };
+        let pieces = numbered_id(&body.head, &mut opens);
+        let mut pieces = self.without_left_out(pieces.as_ref().unwrap_or(&body.head));
         let left_out = body.left_out.as_ref();
-        if let (Some(left_out), Some(CallPart::Text(text))) = (left_out, pieces.last_mut())
-            && let Some(kept) = text.strip_suffix(left_out.before.as_str())
-        {
-            *text = kept.to_owned();
-        }
-        pieces.retain(|piece| piece.text() != Some(""));
         match pieces.last_mut() {
             Some(CallPart::Text(text)) if body.object.is_none() => *text = self.bare_end(text).to_owned(),
             Some(_) => {}
@@ -219,6 +212,18 @@ impl Plan<'_> {
         let id = groups.has_id.then_some("{id}");
         field.insert("transform", shape(id, "{name}", "{content}"));
         field
+    }
+
+    /// The head of a call, or its parts, up to what a call without arguments leaves out.
+    fn without_left_out(&self, head: &[CallPart]) -> Vec<CallPart> {
+        let mut pieces = head.to_vec();
+        if let (Some(left_out), Some(CallPart::Text(text))) = (&self.calls.body.left_out, pieces.last_mut())
+            && let Some(kept) = text.strip_suffix(left_out.before.as_str())
+        {
+            *text = kept.to_owned();
+        }
+        pieces.retain(|piece| piece.text() != Some(""));
+        pieces
     }
 
     /// Looks ahead for the first character of arguments if the text before a call and its opening have no mark.

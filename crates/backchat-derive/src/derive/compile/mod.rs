@@ -319,6 +319,14 @@ fn close_pattern(wire: &WireFormat, close: &str) -> String {
     format!("{}(?:\\s*{rest})?", spaced(close))
 }
 
+/// The pattern of a stop after calls: one that a value may contain ends the turn only at the end of the text.
+fn stop_pattern(wire: &WireFormat, stop: &str) -> String {
+    match wire.is_distinct(stop) || !wire.after_stop(stop).is_empty() {
+        true => close_pattern(wire, stop),
+        false => at_end(wire, stop),
+    }
+}
+
 /// Patterns for everything that closes content anywhere.
 fn content_patterns(wire: &WireFormat, choices: &Choices, closes: &[String]) -> Vec<String> {
     let is_open = !wire.content.open.trim().is_empty();

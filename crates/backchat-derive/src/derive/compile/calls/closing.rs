@@ -1,8 +1,8 @@
 //! The close of a call: its own mark, or the text that must follow it.
 
 use super::super::choices::Guard;
-use super::super::close_pattern;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
+use super::super::stop_pattern;
 use super::{ANY_ARGUMENTS, Plan};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Encoding, KEY_AGAIN, Place};
@@ -38,8 +38,26 @@ impl Plan<'_> {
             Some(self.or_end(pattern, own))
         };
         if let Some(close) = close {
-            Delimiter::Pattern(format!("{close}{space}")).write(field, "close");
+            Delimiter::Pattern(format!("{close}{}{space}", self.label_of_answer())).write(field, "close");
         }
+    }
+
+    /// A pattern for the label of an answer after the calls, which is no content.
+    pub(super) fn label_of_answer(&self) -> String {
+        self.answer_label().map_or_else(String::new, |label| format!("(?:\\s*{label})?"))
+    }
+
+    /// A pattern for the label that stands before every answer, and parts it from reasoning or calls that nothing else
+    /// closes: content leaves out a mark wherever it is. An argument may contain a label, but not at the start of a line.
+    pub(super) fn answer_label(&self) -> Option<String> {
+        let content = &self.wire.content;
+        let is_alone = content.open.trim().is_empty() && content.beside_calls.is_none();
+        let is_bare = content.place == Place::After && is_alone;
+        let reasoning = self.wire.reasoning.as_ref().filter(|reasoning| is_bare && reasoning.calls_close)?;
+        let label = reasoning.close.trim();
+        let is_everywhere = reasoning.empty.as_ref().is_some_and(|empty| empty.trim() == label);
+        let start = if reasoning.close.starts_with('\n') { "(?<=\\n)" } else { "" };
+        (is_everywhere && !label.is_empty() && !self.is_mark(label)).then(|| format!("{start}{}", spaced(label)))
     }
 
     /// The marks that close a call. Of two marks, the outer one may be missing, as its counterpart in the opening may.
@@ -70,7 +88,7 @@ impl Plan<'_> {
             // Any value may contain it.
             false => format!("{}(?=\\s*(?:{}))", self.section_ends(end), self.ends_of_turn()),
         }));
-        patterns.extend(self.stops().map(|stop| self.with_space(close_pattern(self.wire, stop))));
+        patterns.extend(self.stops().map(|stop| self.with_space(stop_pattern(self.wire, stop))));
         Some(any_of(patterns))
     }
 
@@ -255,9 +273,10 @@ impl Plan<'_> {
         }
     }
 
-    /// The mark of content after calls.
+    /// The mark or the label of content after calls.
     pub(super) fn content_follows(&self) -> Option<String> {
         let open = self.wire.content.open.trim();
-        (self.wire.content.place == Place::After && !open.is_empty()).then(|| escape(open))
+        let has_mark = self.wire.content.place == Place::After && !open.is_empty();
+        if has_mark { Some(escape(open)) } else { self.answer_label() }
     }
 }

@@ -166,8 +166,11 @@ impl Plan<'_> {
         start_of_answer(self.wire)
     }
 
-    /// The text that ends every call, as a pattern to look behind for.
+    /// The text that ends every call, as a pattern to look behind for; empty if a call without arguments lacks it.
     fn end_of_call(&self) -> String {
+        if self.may_end_with_name() {
+            return String::new();
+        }
         let tail = self.calls.body.tail.as_slice();
         let close = self.cut.close.trim();
         match (close, tail.iter().rposition(|piece| piece.text().is_some())) {
@@ -186,6 +189,17 @@ impl Plan<'_> {
         }
     }
 
+    /// Whether nothing follows the name of a call without arguments.
+    fn may_end_with_name(&self) -> bool {
+        let body = &self.calls.body;
+        let texts: Option<String> =
+            body.tail.iter().map(CallPart::text).chain([Some(self.cut.close.as_str())]).collect();
+        let left_out = body.left_out.as_ref().filter(|left_out| left_out.instead.is_empty());
+        let rest =
+            left_out.zip(texts.as_deref()).and_then(|(left_out, texts)| texts.strip_prefix(left_out.after.as_str()));
+        rest.is_some_and(|rest| rest.trim().is_empty())
+    }
+
     /// The name, the id and the texts between them.
     pub(super) fn pieces(&self, pieces: &[CallPart], follows: &str, groups: &mut Groups) -> String {
         let mut out = String::new();
@@ -196,7 +210,8 @@ impl Plan<'_> {
                 None => follows,
             };
             // Without a mark before it, a name is a word.
-            let is_weak = !self.is_mark(&self.cut.open) && (!self.is_mark(&self.cut.section) || self.is_bare_tag());
+            let is_weak =
+                !self.is_mark(&self.cut.open) && (!self.is_mark(&self.cut.section) || self.begins_as_arguments());
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
             } else {
@@ -269,6 +284,13 @@ impl Plan<'_> {
         format!("{class}{new}]")
     }
 
+    /// Whether each argument begins as a call after another one does, with the same bracket.
+    fn begins_as_arguments(&self) -> bool {
+        let open = if self.cut.open.trim().is_empty() { &self.cut.separator } else { &self.cut.open };
+        let pairs = self.wire.pairs();
+        pairs.is_some_and(|pairs| !open.trim().is_empty() && pairs.cut.open.trim().starts_with(open.trim()))
+    }
+
     /// Whether only the bracket of a tag comes before the name of a later call, and arguments are such tags, too: then a
     /// closing tag must not look like an opening, and only the section tells a call from markup in prose.
     fn is_bare_tag(&self) -> bool {
@@ -319,7 +341,7 @@ impl Plan<'_> {
 
     pub(super) fn begin(&self) -> String {
         let mut unread = Groups::unread();
-        let head = self.pieces(&self.calls.body.head, "", &mut unread);
+        let head = self.pieces(&self.without_left_out(&self.calls.body.head), "", &mut unread);
         format!("{}{head}", self.text(&self.cut.open))
     }
 }
