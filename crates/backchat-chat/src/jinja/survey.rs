@@ -34,6 +34,8 @@ pub(crate) struct Survey<'s> {
     /// Constants that a name of the template stands for one after another: `x`, or `x.id` for a member, while it loops over
     /// `x[]`.
     constants: HashMap<String, Vec<json::Value>>,
+    /// The keys of dictionaries by the name that the template gives them.
+    tables: HashMap<String, Vec<json::Value>>,
 }
 
 /// Names that Jinja2 itself binds.
@@ -84,6 +86,10 @@ impl<'s> Survey<'s> {
                 self.alias(target, value);
                 if let Target::Name(name) = target {
                     self.note_items(&format!("{name}[]"), value);
+                    if let ExprKind::Dict(entries) = &value.kind {
+                        let keys = entries.iter().filter_map(|(key, _)| literal(key));
+                        self.tables.entry((*name).to_owned()).or_default().extend(keys);
+                    }
                 }
                 self.bind(target.names());
             }
@@ -151,7 +157,11 @@ impl<'s> Survey<'s> {
     fn expression(&mut self, expression: &Expr<'s>) {
         match &expression.kind {
             ExprKind::Name(name) if self.is_variable(name) => drop(self.variables.insert(name)),
-            ExprKind::Attribute(..) | ExprKind::Item(..) => self.member(expression),
+            ExprKind::Attribute(..) => self.member(expression),
+            ExprKind::Item(table, key) => {
+                self.member(expression);
+                self.look_up(table, key);
+            }
             ExprKind::Call(called, arguments) => {
                 if let ExprKind::Attribute(of, _) = &called.kind {
                     // The attribute is a method.
@@ -161,6 +171,9 @@ impl<'s> Survey<'s> {
                         (&called.kind, text)
                     {
                         self.note(of, constant(text));
+                    }
+                    if let (ExprKind::Attribute(_, "get"), Some(key)) = (&called.kind, arguments.first()) {
+                        self.look_up(of, key.value());
                     }
                     self.expression(of);
                     arguments.iter().for_each(|argument| self.expression(argument.value()));
@@ -310,6 +323,16 @@ impl<'s> Survey<'s> {
         }
     }
 
+    /// Looking a value up in a table of the template compares it with the keys.
+    fn look_up(&mut self, table: &Expr<'s>, key: &Expr<'s>) {
+        let keys = match &table.kind {
+            ExprKind::Dict(entries) => entries.iter().filter_map(|(key, _)| literal(key)).collect(),
+            ExprKind::Name(name) => self.tables.get(*name).cloned().unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        keys.into_iter().for_each(|constant| self.note(key, constant));
+    }
+
     fn note(&mut self, subject: &Expr<'s>, constant: json::Value) {
         if let Some(path) = self.path(subject) {
             self.note_at(path, constant);
@@ -319,6 +342,11 @@ impl<'s> Survey<'s> {
     fn note_at(&mut self, path: String, constant: json::Value) {
         push_new(self.compared.entry(path).or_default(), constant);
     }
+}
+
+fn literal(expression: &Expr<'_>) -> Option<json::Value> {
+    let ExprKind::Literal(literal) = &expression.kind else { return None };
+    Some(constant(literal))
 }
 
 fn constant(literal: &Literal) -> json::Value {
@@ -415,6 +443,9 @@ mod tests {
             ("{% if look.startswith('py') %}{% endif %}", r#"{"look": ["py"]}"#),
             ("{{ looks | select('equalto', 'wide') | list }}", r#"{"looks[]": ["wide"]}"#),
             ("{% if 'wide' in looks | join(' ') %}{% endif %}", r#"{"looks[]": ["wide"]}"#),
+            ("{{ {'low': 1, 'high': 2}[effort | default('low')] }}", r#"{"effort": ["low", "high"]}"#),
+            ("{% set t = {'low': 1} %}{{ t[effort] }}{{ t.get(look, 0) }}", r#"{"effort": ["low"], "look": ["low"]}"#),
+            ("{% set t = ['low'] %}{{ t[at] }}", "{}"),
             ("{% if look is mapping %}{% endif %}", r#"{"look": [{}]}"#),
             ("{% set look = look | default({'wide': 1}) %}{% if look.wide == 3 %}{% endif %}", r#"{"look.wide": [3]}"#),
             ("{% set e = look[0] %}{% if e == 3 %}{% endif %}", r#"{"e": [3]}"#),
