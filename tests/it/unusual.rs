@@ -86,6 +86,36 @@ fn numbers_and_dates_in_marks_are_read_by_their_class() {
 }
 
 #[test]
+fn a_mark_of_each_part_may_hold_the_date() {
+    let turn = "{% set day = strftime_now('%Y-%m-%d') %}{% if m.reasoning %}<mull {{ day }}>{{ m.reasoning }}</mull>{% endif %}\
+                {{ m.content or '' }}{% for c in m.tool_calls or [] %}[{{ day }} use {{ c.function.name }}]\
+                {{ c.function.arguments | tojson }}[/use]{% endfor %}[done {{ day }}]";
+    let turns = [
+        ("<mull 2031-05-06>Hm.</mull>Yes.[done 2031-05-06]<fin>", r#"{"content": "Yes.", "reasoning": "Hm."}"#),
+        (
+            r#"[2031-05-06 use f]{"a": 1}[/use][done 2031-05-06]<fin>"#,
+            r#"{"calls": [{"name": "f", "arguments": {"a": 1}}]}"#,
+        ),
+    ];
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
+fn a_header_may_hold_words_of_settings_and_of_the_clock() {
+    let yes = [("Yes.<fin>", r#"{"content": "Yes."}"#)];
+    for (header, asked) in [
+        ("<assistant;{{ effort | default('low') }};{{ style | default('warm') }}>", "<assistant;dreamy;cold>"),
+        ("<assistant;{{ effort | default('low') }};{{ strftime_now('%A') }}>", "<assistant;dreamy;Tuesday>"),
+        (
+            "<assistant;{{ {'low': 'lo', 'high': 'hi'}[effort | default('low')] }};{{ strftime_now('%A') }}>",
+            "<assistant;hi;Tuesday>",
+        ),
+    ] {
+        reads(&Chat { header, ..PLAIN }, asked, &yes);
+    }
+}
+
+#[test]
 fn numbers_of_calls_are_read_by_their_class() {
     let turn = "THOUGHT{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use_{{ loop.index }}>{{ c.function | tojson }}\
                 </use_{{ loop.index }}>{% endfor %}";

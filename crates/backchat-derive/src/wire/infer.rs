@@ -435,9 +435,19 @@ fn settle(segmentation: Segmentation, content: &mut Content, end: &mut String) {
     if content.close.is_empty() && !open.is_empty() {
         content.close = counterparts(open, end).to_owned();
     }
+    if content.close.is_empty() {
+        content.close = before_stops(segmentation, end).to_owned();
+    }
     if let Some(rest) = end.strip_prefix(content.close.as_str()) {
         *end = rest.to_owned();
     }
+}
+
+/// The text at the start of an end, up to the marks that do not vary, if it varies: no stop, so that it closes content.
+fn before_stops(segmentation: Segmentation, end: &str) -> &str {
+    let mut marks = segmentation.placed(end).filter(|(_, mark)| segmentation.is_distinctive(mark));
+    let next = marks.find(|(_, mark)| !mark.contains(is_varying)).map_or(0, |(place, _)| place.start);
+    Some(slice(end, ..next)).filter(|text| text.contains(is_varying)).unwrap_or_default()
 }
 
 /// The signs at the start of a text that close what an opening contains: brackets and quotes.

@@ -22,7 +22,9 @@ const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
 /// the template prints.
 pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     let mut found = Varying::default();
-    with_time(&mut found, prober);
+    let view = View::new(prober, usage);
+    with_all(&mut found, &view);
+    with_time(&mut found, &view, usage);
     with_history(&mut found, prober);
     for input in &usage.reasoning_inputs {
         with_values(&mut found, prober, Some(input));
@@ -30,7 +32,7 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     }
     with_values(&mut found, prober, None);
     with_ids(&mut found, prober);
-    with_variables(&mut found, prober, usage);
+    with_variables(&mut found, &view);
     found
 }
 
@@ -114,12 +116,27 @@ fn with_lines(found: &mut Varying, prober: &Prober<'_>, input: &ReasoningInput) 
     }
 }
 
-fn with_time(found: &mut Varying, prober: &Prober<'_>) {
-    let [one, two] = TIMES.map(|time| prober.at(time));
-    let user = History::User;
-    for (messages, prompt) in [(shapes::history(user), true), (shapes::conversation(user, &shapes::content()), false)] {
-        let [one, two] = [&one, &two].map(|prober| shown(prober, &messages, user, &Setting::new(), prompt));
-        compare(found, one, two);
+/// What shows the marks of a turn: the end of a prompt, and turns with each part.
+struct View<'t> {
+    prober: Prober<'t>,
+    conversations: Vec<(Vec<Message>, bool)>,
+}
+
+impl<'t> View<'t> {
+    fn new(prober: &Prober<'t>, usage: &TemplateUsage) -> Self {
+        let user = History::User;
+        let thought = shapes::content().with_reasoning(needle::REASONING);
+        let turns = [shapes::content(), thought, Answer::calls(shapes::calls(1))];
+        let turns = turns.iter().map(|answer| (shapes::conversation(user, answer), false));
+        let conversations = [(shapes::history(user), true)].into_iter().chain(turns).collect();
+        Self { prober: prober.with_reasoning(usage.reasoning_inputs.first()), conversations }
+    }
+
+    fn texts(&self, time: &str, setting: &Setting) -> Vec<Option<String>> {
+        let prober = self.prober.at(time);
+        let text =
+            |(messages, prompt): &(Vec<Message>, bool)| shown(&prober, messages, History::User, setting, *prompt);
+        self.conversations.iter().map(text).collect()
     }
 }
 
@@ -179,30 +196,59 @@ fn with_ids(found: &mut Varying, prober: &Prober<'_>) {
     compare(found, shown(first), shown(second));
 }
 
-fn with_variables(found: &mut Varying, prober: &Prober<'_>, usage: &TemplateUsage) {
-    let user = shapes::history(History::User);
-    let thinking = prober.with_reasoning(usage.reasoning_inputs.first());
-    let thought = shapes::content().with_reasoning(needle::REASONING);
-    let answers = [thought, Answer::calls(shapes::calls(1))];
-    let answers = answers.map(|answer| shapes::conversation(History::User, &answer));
-    let conversations = [(prober, &user, true)].into_iter().chain(answers.iter().map(|all| (&thinking, all, false)));
-    let conversations: Vec<_> = conversations.collect();
-    for name in prober.switches() {
-        for (prober, messages, prompt) in &conversations {
-            let shown = |setting: &Setting| shown(prober, messages, History::User, setting, *prompt);
-            let other = shown(&Setting::from([(name.clone(), needle::SETTING.into())]));
-            let Some(other) = other.filter(|other| other.contains(needle::SETTING)) else { continue };
-            let Some(usual) = shown(&Setting::new()) else { continue };
+/// The variables that a text has the value of.
+fn printed(view: &View<'_>) -> Vec<String> {
+    let mut names = view.prober.switches();
+    names.retain(|name| {
+        let texts = view.texts(TIMES[0], &Setting::from([(name.clone(), needle::SETTING.into())]));
+        texts.into_iter().flatten().any(|text| text.contains(needle::SETTING))
+    });
+    names
+}
+
+/// Finds the texts of the clock and of variables at once, as each may be in the text that tells the place of another.
+fn with_all(found: &mut Varying, view: &View<'_>) {
+    let all: Setting = printed(view).into_iter().map(|name| (name, needle::SETTING.into())).collect();
+    if all.len() + usize::from(varies_with_time(view)) > 1 {
+        let [first, second] = TIMES;
+        for (one, two) in view.texts(first, &Setting::new()).into_iter().zip(view.texts(second, &all)) {
+            compare(found, one, two);
+        }
+    }
+}
+
+fn varies_with_time(view: &View<'_>) -> bool {
+    let [one, two] = TIMES.map(|time| view.texts(time, &Setting::new()));
+    one != two
+}
+
+fn with_time(found: &mut Varying, view: &View<'_>, usage: &TemplateUsage) {
+    if !varies_with_time(view) {
+        return;
+    }
+    // The text before it may be another one under each setting.
+    for setting in &usage.settings {
+        let [one, two] = TIMES.map(|time| view.texts(time, setting));
+        one.into_iter().zip(two).for_each(|(one, two)| compare(found, one, two));
+    }
+}
+
+fn with_variables(found: &mut Varying, view: &View<'_>) {
+    for name in printed(view) {
+        let texts = |value: Value| view.texts(TIMES[0], &Setting::from([(name.clone(), value)]));
+        let usual = view.texts(TIMES[0], &Setting::new());
+        for (at, (usual, other)) in usual.into_iter().zip(texts(needle::SETTING.into())).enumerate() {
+            let (Some(usual), Some(other)) = (usual, other) else { continue };
             // A value of several words and numbers, such as a date, gets other numbers.
-            let alike = printed(&usual, &other).map(with_other_digits);
-            let alike = alike.and_then(|value| shown(&Setting::from([(name.clone(), value.into())])));
+            let alike = value_in(&usual, &other).map(with_other_digits);
+            let alike = alike.and_then(|value| texts(value.into()).get(at).cloned().flatten());
             compare(found, Some(usual), alike.or(Some(other)));
         }
     }
 }
 
 /// The text that a render has where another one has the value of a variable, if it has numbers among other signs.
-fn printed<'t>(usual: &'t str, other: &str) -> Option<&'t str> {
+fn value_in<'t>(usual: &'t str, other: &str) -> Option<&'t str> {
     let (before, after) = other.split_once(needle::SETTING)?;
     let value = usual.strip_prefix(before)?.strip_suffix(after)?;
     let has = |test: fn(&char) -> bool| value.chars().any(|c| test(&c));
@@ -215,9 +261,10 @@ fn with_other_digits(text: &str) -> String {
     text.chars().map(next).collect()
 }
 
-/// Compares two renders, if there are both.
+/// Compares two renders, if there are both, but for the texts that are known to vary.
 fn compare(found: &mut Varying, one: Option<String>, two: Option<String>) {
     if let (Some(one), Some(two)) = (one, two) {
+        let [one, two] = [one, two].map(|text| found.steady(text));
         found.compare(&tokens(&one), &tokens(&two), &|_| true);
     }
 }

@@ -95,6 +95,9 @@ impl Varying {
                 }
                 at += 1;
             }
+            let followers = || one.get(end..).unwrap_or_default().iter().take_while(|token| !is_value(token));
+            // Without a word before it, that of the same mark behind it tells the place from others.
+            let to_word = followers().position(|token| is_word(token)).map(|at| at + 1);
             let mut before = String::new();
             for token in one.get(..start).unwrap_or_default().iter().rev() {
                 if is_value(token) {
@@ -102,12 +105,14 @@ impl Varying {
                 }
                 before.insert_str(0, token);
                 // A bracket opens a mark of which one letter may be the name.
-                let opens = token.starts_with(['<', '[', '{', '(']) && before.contains(char::is_alphanumeric);
+                let has_word = before.contains(char::is_alphanumeric);
+                let opens = token.starts_with(['<', '[', '{', '(']) && (has_word || to_word.is_some());
                 if *token == "\n" || is_word(token) && token.len() > 1 || opens {
                     break;
                 }
             }
-            let after = one.get(end).filter(|token| !is_value(token)).map_or("", |token| token).to_owned();
+            let has_word = before.contains(char::is_alphanumeric);
+            let after = followers().take(if has_word { 1 } else { to_word.unwrap_or(1) }).copied().collect();
             let place = VaryingPlace { before, middle, after };
             if !place.before.is_empty() && !self.places.contains(&place) {
                 self.places.push(place);

@@ -114,7 +114,10 @@ impl<'t> Setup<'_, 't> {
             return None;
         }
         let message = "the text around the turn depends on the clock; the draft reads it as written now".to_owned();
-        Some(Assumption { message, cases: self.cases(said, &plain, &offering, Setting::new()) })
+        // What is before the time may be another text under each setting.
+        let settings = request.usage.settings.iter().cloned();
+        let cases = settings.flat_map(|setting| self.cases(said, &plain, &offering, setting)).collect();
+        Some(Assumption { message, cases })
     }
 
     fn variable(&self, said: &[TestAnswer], usual: &Outlook, name: &str, setting: Setting) -> Option<Assumption> {
