@@ -10,6 +10,9 @@ use super::{Line, MAX_SPARE};
 /// How many bytes are read at once. A longer line is a block by itself.
 pub(super) const BLOCK: usize = 256 * 1024;
 
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 pub(super) struct Blocks {
     reader: Box<dyn Read + Send>,
     /// Lines that no block has taken yet, and the beginning of one whose end is not read.
@@ -79,8 +82,13 @@ impl Blocks {
     }
 
     /// A block of this many lines, the last of which has a terminator of `end` bytes.
-    fn block(&mut self, bytes: Vec<u8>, lines: u64, end: u64) -> Block {
-        let block = Block { turn: self.turn, length: bytes.len() as u64 + end, first: self.lines + 1, bytes };
+    fn block(&mut self, mut bytes: Vec<u8>, lines: u64, end: u64) -> Block {
+        let length = bytes.len() as u64 + end;
+        // Editors may write a byte order mark.
+        if self.turn == 0 && bytes.starts_with(MARK) {
+            bytes.drain(..MARK.len());
+        }
+        let block = Block { turn: self.turn, length, first: self.lines + 1, bytes };
         self.turn += 1;
         self.lines += lines;
         block
@@ -145,13 +153,16 @@ mod tests {
 
     #[test]
     fn a_block_has_the_lines_available_without_waiting() {
-        let cases: [(&[&str], &[&str]); 6] = [
+        let cases: [(&[&str], &[&str]); 8] = [
             (&[], &[]),
             (&["a\nb\n", "c\n"], &["0 of 4: 1=a 2=b", "1 of 2: 3=c"]),
             (&["a\nb", "c", "d\n\n", "e"], &["0 of 2: 1=a", "1 of 5: 2=bcd 3=", "2 of 1: 4=e"]),
             (&["\n"], &["0 of 1: 1="]),
             (&["a\r\nb\r\n"], &["0 of 6: 1=a\r 2=b\r"]),
             (&["a\nb", "!", "c\n"], &["0 of 2: 1=a", "gone"]),
+            // Only the first byte order mark is one.
+            (&["\u{feff}a\n", "\u{feff}b"], &["0 of 5: 1=a", "1 of 4: 2=\u{feff}b"]),
+            (&["\u{feff}"], &["0 of 3: 1="]),
         ];
         for (pieces, expected) in cases {
             assert_eq!(read(pieces, usize::MAX), expected, "{pieces:?}");
