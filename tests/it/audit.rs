@@ -211,6 +211,30 @@ fn gates_decide_the_exit_code() {
 }
 
 #[test]
+fn counts_do_not_depend_on_threads() {
+    const ROWS: usize = 3_000;
+    let log: String = (0..ROWS)
+        .map(|row| format!("{{\"text\": \"Hi <|spec{}|>\", \"model\": \"m{}\"}}\n", row % 1_500, row % 300))
+        .collect();
+    // A byte order mark is not a part of the first row.
+    let folder = folder_of(&[("t.json", TEMPLATE), ("log.jsonl", &format!("\u{feff}{log}"))]);
+    let run = || outcome_in(folder.path(), &["audit", "t.json", "log.jsonl", "--format", "json"]);
+    let (code, out, err) = run();
+    let value = json::read(&out).unwrap();
+    let number = |key: &str| integer(value.get(key).unwrap());
+    assert_eq!((code, number("outputs"), number("not_read"), number("with_problems")), (0, 3_000, 0, 3_000));
+    // The first 256 models and 1,000 causes of the log have their own counts.
+    let groups = value.get("groups").and_then(Value::as_object).unwrap();
+    assert_eq!((groups.len(), groups.get("others").map(integer)), (257, Some(440)));
+    assert!((0..256).all(|model| groups.get(&format!("m{model}")).map(integer) == Some(10)), "{groups:?}");
+    let causes = value.get("causes").and_then(Value::as_list).unwrap();
+    assert_eq!(causes.len(), 1_000);
+    assert!(causes.iter().all(|cause| cause.get("outputs").map(integer) == Some(2)), "{causes:?}");
+    assert!(err.contains("note: 1000 outputs have causes beyond the first thousand"), "{err}");
+    assert_eq!(run(), (code, out, err));
+}
+
+#[test]
 fn findings_become_fixtures() {
     let folder = folder_of(&[("t.json", TEMPLATE), ("log.jsonl", LOG)]);
     let write = || outcome_in(folder.path(), &["audit", "log.jsonl", "--template", "t.json", "--fixtures", "found"]);

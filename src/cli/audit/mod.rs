@@ -9,10 +9,9 @@ mod table;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 
 use self::fixtures::{Fixtures, recording_of, template_of};
-use self::reader::{RowReading, Worker};
+use self::reader::{Noted, RowReading, Worker};
 use super::chat_options::{Budget, OutputFormat};
 use super::parse::{Doubts, ParseOptions, TextKey, load, own_row};
 use super::report::Page;
@@ -155,13 +154,16 @@ impl Audit {
         global: &Global,
     ) -> Result<Tally, Failure> {
         let doubts = Doubts::default();
-        let all = Mutex::new(Tally::default());
+        let mut tally = Tally::default();
         let reading = RowReading { options, repaired, doubts: &doubts, by: &self.by, rows: self.rows.as_deref() };
-        rows::answer(&self.logs, global, || {
-            let mut worker = Worker::new(reading, &all);
-            move |line: rows::Line<'_>, out: &mut String| worker.take(&line, out)
+        let worker = || {
+            let mut worker = Worker::new(reading);
+            move |line: rows::Line<'_>, out: &mut String, notes: &mut Vec<Noted>| worker.take(&line, out, notes)
+        };
+        rows::answer_noting(&self.logs, global, worker, |noted: Noted| match noted {
+            Ok(observed) => tally.add(observed),
+            Err((line, why)) => tally.fail(line, why),
         })?;
-        let mut tally = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         tally.rewrite_examples(|row| own_row(row, options.text_key.as_ref()));
         match &tally.first_failure {
             Some((line, why)) if tally.outputs == 0 => {

@@ -1,12 +1,11 @@
-//! Counts the rows of a log on one thread, and returns its tally at the end.
+//! Observes the rows of a log on one thread; they are counted in the order of the log.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
 
 use crate::cli::parse::{Answerer, Doubts, ParseOptions};
 use crate::cli::rows::{Line, RowState};
 use backchat_core::json::Value;
-use backchat_workbench::audit::{Output, Tally, is_gone};
+use backchat_workbench::audit::{Observed, Output, is_gone};
 
 /// How the rows of a log are read.
 #[derive(Clone, Copy)]
@@ -21,36 +20,37 @@ pub struct RowReading<'a> {
     pub rows: Option<&'a str>,
 }
 
-/// What one thread has counted.
+/// What an audit notes about a row: what is counted of its output, or its line and why it was not read.
+pub type Noted = Result<Observed, (u64, String)>;
+
+/// Reads rows on one thread.
 pub struct Worker<'a> {
     reading: RowReading<'a>,
     answerer: Answerer<'a>,
     repaired: Option<Answerer<'a>>,
-    tally: Tally,
-    all: &'a Mutex<Tally>,
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(reading: RowReading<'a>, all: &'a Mutex<Tally>) -> Self {
+    pub fn new(reading: RowReading<'a>) -> Self {
         let answerer = Answerer::new(reading.options, reading.doubts);
         let repaired = reading.repaired.map(|options| Answerer::new(options, reading.doubts));
-        Self { reading, answerer, repaired, tally: Tally::default(), all }
+        Self { reading, answerer, repaired }
     }
 
-    /// Counts a row, and prints it if its cause was asked for.
-    pub fn take(&mut self, line: &Line<'_>, out: &mut String) -> RowState {
+    /// Notes a row, and prints it if its cause was asked for.
+    pub fn take(&mut self, line: &Line<'_>, out: &mut String, notes: &mut Vec<Noted>) -> RowState {
         let borrowed = || Line { number: line.number, bytes: Cow::Borrowed(&line.bytes) };
         let read = match self.answerer.read(borrowed()) {
             Ok(read) => read,
             Err(error) => {
-                self.tally.fail(line.number, &error.message);
+                notes.push(Err((line.number, error.message)));
                 return RowState::Failed;
             }
         };
         let problems = read.finished.problems.as_slice();
         let repaired = self.repaired.as_mut().filter(|_| !problems.is_empty() || read.unread.is_some());
         let then = repaired.and_then(|repaired| repaired.read(borrowed()).ok());
-        let cause = self.tally.add(Output {
+        let observed = Observed::new(Output {
             row: (&line.bytes, line.number),
             length: read.text.len(),
             group: read.others.get(self.reading.by).and_then(Value::as_str).unwrap_or_default(),
@@ -63,19 +63,14 @@ impl<'a> Worker<'a> {
                 problems => is_gone(problems, &then.finished.problems),
             }),
         });
-        if let (Some(asked), Some(cause)) = (self.reading.rows, cause)
+        if let (Some(asked), Some(cause)) = (self.reading.rows, observed.cause())
             && cause.name() == asked
         {
             // A row that was read is text.
             out.push_str(&String::from_utf8_lossy(&line.bytes));
             out.push('\n');
         }
+        notes.push(Ok(observed));
         RowState::Answered
-    }
-}
-
-impl Drop for Worker<'_> {
-    fn drop(&mut self) {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).merge(std::mem::take(&mut self.tally));
     }
 }

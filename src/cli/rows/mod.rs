@@ -67,6 +67,23 @@ pub fn answer<A>(input: &str, global: &Global, worker: impl Fn() -> A + Sync) ->
 where
     A: FnMut(Line<'_>, &mut String) -> RowState,
 {
+    let noting = || {
+        let mut answerer = worker();
+        move |line: Line<'_>, text: &mut String, _: &mut Vec<()>| answerer(line, text)
+    };
+    answer_noting(input, global, noting, drop)
+}
+
+/// Like [`answer`]; passes what the answerers note about rows to `take`, in the order of the rows.
+pub fn answer_noting<A, N: Send>(
+    input: &str,
+    global: &Global,
+    worker: impl Fn() -> A + Sync,
+    take: impl FnMut(N) + Send,
+) -> Result<Tally, Failure>
+where
+    A: FnMut(Line<'_>, &mut String, &mut Vec<N>) -> RowState,
+{
     let (reader, length): (Box<dyn Read + Send>, Option<u64>) = match input {
         "-" => (Box::new(io::stdin()), None),
         path => {
@@ -79,7 +96,7 @@ where
     let blocks = Mutex::new(Blocks::new(reader));
     let out = io::stdout();
     let on_terminal = out.is_terminal();
-    let turns = Turns::new(out, on_terminal, Progress::new(global, "rows", length), workers);
+    let turns = Turns::new(out, on_terminal, take, Progress::new(global, "rows", length), workers);
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| work(&blocks, &turns, worker()));
@@ -102,9 +119,9 @@ fn next_lines(lines: usize, taken: Duration) -> usize {
 }
 
 /// Answers blocks until there are no more or the output is closed.
-fn work<A>(blocks: &Mutex<Blocks>, turns: &Turns<io::Stdout>, mut answerer: A)
+fn work<A, N, F: FnMut(N)>(blocks: &Mutex<Blocks>, turns: &Turns<io::Stdout, N, F>, mut answerer: A)
 where
-    A: FnMut(Line<'_>, &mut String) -> RowState,
+    A: FnMut(Line<'_>, &mut String, &mut Vec<N>) -> RowState,
 {
     let _stops = turns.stop_on_panic();
     let mut spare = Vec::new();
@@ -117,15 +134,15 @@ where
         };
         let Some(mut text) = turns.wait_for_room(block.turn) else { return };
         let (turn, length) = (block.turn, block.length);
-        let mut tally = Tally::default();
+        let (mut notes, mut tally) = (Vec::new(), Tally::default());
         let begun = Instant::now();
         spare = block.for_each_line(|line| {
             if !line.bytes.trim_ascii().is_empty() {
                 tally.rows += 1;
-                tally.failed += u64::from(answerer(line, &mut text) == RowState::Failed);
+                tally.failed += u64::from(answerer(line, &mut text, &mut notes) == RowState::Failed);
             }
         });
         lines = next_lines(lines, begun.elapsed());
-        turns.deliver(turn, Answers { text, tally, length });
+        turns.deliver(turn, Answers { text, notes, tally, length });
     }
 }

@@ -13,16 +13,18 @@ use backchat_core::diagnostic::escape_json;
 /// How many blocks each worker may be ahead of the slowest.
 const AHEAD: usize = 4;
 
-pub(super) struct Answers {
+pub(super) struct Answers<N> {
     pub text: String,
+    /// What was noted about the rows.
+    pub notes: Vec<N>,
     pub tally: Tally,
     /// The number of input bytes they answer.
     pub length: u64,
 }
 
-/// Writes answers in the order of their blocks.
-pub(super) struct Turns<W> {
-    state: Mutex<State<W>>,
+/// Writes answers to `W` and passes notes of type `N` to `F`, in the order of their blocks.
+pub(super) struct Turns<W, N, F> {
+    state: Mutex<State<W, N, F>>,
     /// Signals that the turn has changed, or that there are no more turns.
     moved: Condvar,
     ahead: u64,
@@ -30,13 +32,13 @@ pub(super) struct Turns<W> {
     on_terminal: bool,
 }
 
-struct State<W> {
+struct State<W, N, F> {
     /// Absent while a worker writes to it; no thread waits for that.
-    out: Option<(W, Progress)>,
+    out: Option<(W, F, Progress)>,
     /// The block whose answers are written next.
     turn: u64,
     /// Answers that came early.
-    early: BTreeMap<u64, Answers>,
+    early: BTreeMap<u64, Answers<N>>,
     /// Buffers of written answers, for reuse.
     spare: Vec<String>,
     /// How many workers wait for space.
@@ -47,10 +49,10 @@ struct State<W> {
     fault: Option<Fault>,
 }
 
-impl<W: Write> Turns<W> {
-    pub fn new(out: W, on_terminal: bool, progress: Progress, workers: usize) -> Self {
+impl<W: Write, N, F: FnMut(N)> Turns<W, N, F> {
+    pub fn new(out: W, on_terminal: bool, take: F, progress: Progress, workers: usize) -> Self {
         let state = State {
-            out: Some((out, progress)),
+            out: Some((out, take, progress)),
             turn: 0,
             early: BTreeMap::new(),
             spare: Vec::new(),
@@ -63,7 +65,7 @@ impl<W: Write> Turns<W> {
         Self { state: Mutex::new(state), moved: Condvar::new(), ahead, on_terminal }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<W>> {
+    fn state(&self) -> MutexGuard<'_, State<W, N, F>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -80,10 +82,10 @@ impl<W: Write> Turns<W> {
     }
 
     /// Leaves the answers of a block, and writes those whose turn it is unless another worker does.
-    pub fn deliver(&self, turn: u64, answers: Answers) {
+    pub fn deliver(&self, turn: u64, answers: Answers<N>) {
         let mut state = self.state();
         state.early.insert(turn, answers);
-        let Some((mut out, mut progress)) = state.out.take() else { return };
+        let Some((mut out, mut take, mut progress)) = state.out.take() else { return };
         while !state.stopped
             && let Some(mut answers) = state.take_next()
         {
@@ -99,6 +101,7 @@ impl<W: Write> Turns<W> {
             let shown = if self.on_terminal { escape_json(&answers.text) } else { Cow::Borrowed(&*answers.text) };
             let written = out.write_all(shown.as_bytes()).and_then(|()| out.flush());
             drop(shown);
+            answers.notes.into_iter().for_each(&mut take);
             progress.advance(answers.length, rows);
             answers.text.clear();
             state = self.state();
@@ -111,7 +114,7 @@ impl<W: Write> Turns<W> {
                 self.moved.notify_all();
             }
         }
-        state.out = Some((out, progress));
+        state.out = Some((out, take, progress));
     }
 
     /// Records the first error of reading or writing.
@@ -120,7 +123,7 @@ impl<W: Write> Turns<W> {
     }
 
     /// Wakes all workers if this one panics, because its turn would never end.
-    pub fn stop_on_panic(&self) -> Stop<'_, W> {
+    pub fn stop_on_panic(&self) -> Stop<'_, W, N, F> {
         Stop(self)
     }
 
@@ -131,9 +134,9 @@ impl<W: Write> Turns<W> {
     }
 }
 
-impl<W> State<W> {
+impl<W, N, F> State<W, N, F> {
     /// The answers whose turn it is, if they are ready.
-    fn take_next(&mut self) -> Option<Answers> {
+    fn take_next(&mut self) -> Option<Answers<N>> {
         let answers = self.early.remove(&self.turn)?;
         self.turn += 1;
         self.tally.rows += answers.tally.rows;
@@ -142,9 +145,9 @@ impl<W> State<W> {
     }
 }
 
-pub(super) struct Stop<'t, W: Write>(&'t Turns<W>);
+pub(super) struct Stop<'t, W: Write, N, F: FnMut(N)>(&'t Turns<W, N, F>);
 
-impl<W: Write> Drop for Stop<'_, W> {
+impl<W: Write, N, F: FnMut(N)> Drop for Stop<'_, W, N, F> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.state().stopped = true;
@@ -158,32 +161,36 @@ mod tests {
     use super::*;
     use crate::cli::{Color, Global};
 
-    fn answers(text: &str) -> Answers {
-        Answers { text: text.to_owned(), tally: Tally { rows: 1, failed: 0 }, length: 1 }
+    fn answers(text: &str) -> Answers<String> {
+        let (notes, tally) = (vec![text.to_owned()], Tally { rows: 1, failed: 0 });
+        Answers { text: text.to_owned(), notes, tally, length: 1 }
     }
 
-    fn turns<W: Write>(out: W) -> Turns<W> {
-        Turns::new(out, false, Progress::new(&Global { color: Color::Never, quiet: true }, "rows", None), 1)
+    fn progress() -> Progress {
+        Progress::new(&Global { color: Color::Never, quiet: true }, "rows", None)
+    }
+
+    fn turns<W: Write>(out: W) -> Turns<W, String, impl FnMut(String)> {
+        Turns::new(out, false, drop, progress(), 1)
     }
 
     #[test]
-    fn answers_are_written_in_order() {
-        let mut out = Vec::new();
-        let turns = turns(&mut out);
+    fn answers_and_notes_come_in_order() {
+        let (mut out, mut noted) = (Vec::new(), String::new());
+        let turns = Turns::new(&mut out, false, |note: String| noted.push_str(&note), progress(), 1);
         for (turn, text) in [(2, "c"), (1, "b"), (0, "a"), (4, "e"), (3, "d")] {
             assert_eq!(turns.wait_for_room(turn).as_deref(), Some(""));
             turns.deliver(turn, answers(text));
         }
         assert!(turns.end().is_ok_and(|tally| tally.rows == 5));
-        assert_eq!(out, b"abcde");
+        assert_eq!((out.as_slice(), noted.as_str()), (&b"abcde"[..], "abcde"));
     }
 
     #[test]
     fn answers_on_a_terminal_cannot_affect_it() {
         for (on_terminal, shown) in [(false, "[\"a\u{202e}b\"]\n"), (true, "[\"a\\u202eb\"]\n")] {
             let mut out = Vec::new();
-            let progress = Progress::new(&Global { color: Color::Never, quiet: true }, "rows", None);
-            let turns = Turns::new(&mut out, on_terminal, progress, 1);
+            let turns = Turns::new(&mut out, on_terminal, drop, progress(), 1);
             turns.deliver(0, answers("[\"a\u{202e}b\"]\n"));
             assert!(turns.end().is_ok());
             assert_eq!(out, shown.as_bytes());

@@ -2,8 +2,10 @@
 
 mod cause;
 mod gate;
+mod observed;
 mod tally;
 
 pub use cause::{Cause, NEAR_MARKER, OutputCause, UNKNOWN_MARKER, is_gone, wrong_closer};
 pub use gate::{Counts, Gate, Limit};
-pub use tally::{Counted, Example, Output, Tally};
+pub use observed::{Observed, Output};
+pub use tally::{Counted, Example, Tally};

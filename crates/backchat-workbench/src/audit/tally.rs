@@ -1,14 +1,15 @@
-//! Counts of outputs by cause. Two tallies are merged into one, so that several threads can count; the memory of a
-//! tally has a bound, whatever is counted.
+//! Counts of outputs by cause. They depend only on the order of the outputs, and their memory has a bound, whatever is
+//! counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
+use indexmap::map::Entry;
 
-use super::cause::{Cause, OutputCause, in_words, root};
-use crate::replay::UnreadMarker;
+use super::cause::Cause;
+use super::observed::{Found, Likeness, Observed};
 use backchat_core::json::{self, Value};
-use backchat_parser::parser::{Problem, ProblemKind};
+use backchat_parser::parser::ProblemKind;
 
 /// How many causes are counted separately.
 const CAUSES: usize = 1_000;
@@ -22,7 +23,7 @@ const OTHERS: &str = "others";
 /// The name of a model or a server; empty if a row has none.
 type Group = String;
 
-/// The smallest output with a cause, as a row of the log.
+/// The smallest output with a cause, as a row of the log; of two of one length the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The number of its line, from 1.
@@ -37,11 +38,6 @@ impl Example {
     /// The row. One that was parsed is JSON.
     pub fn value(&self) -> Value {
         std::str::from_utf8(&self.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default()
-    }
-
-    /// Whether a row is a smaller example than this one. Of two outputs of one length it is the first in the log.
-    pub fn is_larger_than(&self, line: u64, length: usize) -> bool {
-        (length, line) < (self.length, self.line)
     }
 }
 
@@ -90,137 +86,50 @@ pub struct Tally {
     pub unlisted: u64,
 }
 
-/// An output that was read.
-#[derive(Clone, Copy, Debug)]
-pub struct Output<'o> {
-    /// Its line in the log, and the number of the line.
-    pub row: (&'o [u8], u64),
-    /// The length of its text in bytes.
-    pub length: usize,
-    /// Its model or its server.
-    pub group: &'o str,
-    /// Whether it ended at a token limit.
-    pub is_cut: bool,
-    /// Whether it ends with a marker, so that nothing cut it off.
-    pub is_complete: bool,
-    /// What went wrong in it.
-    pub problems: &'o [Problem],
-    /// Whether the repair of the template reads it without these problems.
-    pub is_repaired: bool,
-    /// The marker in it that is read as text. One that looks like an opener explains closers that are left over.
-    pub unread: Option<&'o UnreadMarker>,
-}
-
 impl Tally {
-    /// Counts an output; returns the cause of its problems, if it has some.
-    pub fn add(&mut self, output: Output<'_>) -> Option<Cause> {
+    /// Counts an output. The first models and causes are those that are counted separately: outputs come in the order
+    /// of the log.
+    pub fn add(&mut self, observed: Observed) {
         self.outputs += 1;
-        let group = add_to(&mut self.groups, output.group, 1);
-        let kinds: BTreeSet<ProblemKind> = output.problems.iter().map(|problem| problem.kind).collect();
-        for kind in kinds {
+        let group = add_to(&mut self.groups, &observed.group);
+        for kind in observed.kinds {
             *self.kinds.entry(kind).or_default() += 1;
         }
-        let Some(root) = root(output.problems).filter(|root| !is_left_over(root, output.unread)) else {
-            return self.add_unread(&group, output);
-        };
-        let cause_of = |problem: &Problem| {
-            let cause = OutputCause::of(problem);
-            OutputCause { is_cut: cause.is_cut && !output.is_complete, ..cause }
-        };
-        let own = cause_of(root);
+        let Some(found) = observed.found else { return };
         self.with_problems += 1;
-        let others = output.problems.iter().filter(|other| output.is_repaired || cause_of(other) != own);
-        let others: BTreeSet<String> = others.map(in_words).collect();
-        let cause = if output.is_repaired { Cause::Template } else { Cause::Output(own) };
-        self.count(&cause, &group, &others, output);
-        Some(cause)
-    }
-
-    /// Counts an output without a problem, or with problems that a near marker explains.
-    fn add_unread(&mut self, group: &str, output: Output<'_>) -> Option<Cause> {
-        let UnreadMarker { written, meant, .. } = output.unread?.clone();
-        self.with_problems += 1;
-        match meant {
-            Some(_) => self.near_markers += 1,
-            None => self.unknown_markers += 1,
+        match found.unread {
+            Some(Likeness::Near) => self.near_markers += 1,
+            Some(Likeness::Unknown) => self.unknown_markers += 1,
+            None => {}
         }
-        let cause = if output.is_repaired { Cause::Template } else { Cause::UnreadMarker { written, meant } };
-        let others: BTreeSet<String> = output.problems.iter().map(in_words).collect();
-        self.count(&cause, group, &others, output);
-        Some(cause)
+        self.count(found, &group, observed.is_cut);
     }
 
-    fn count(&mut self, cause: &Cause, group: &str, others: &BTreeSet<String>, output: Output<'_>) {
-        let (row, line) = output.row;
-        let example = || Example { line, length: output.length, row: row.into() };
-        if !self.causes.contains_key(cause) {
-            if self.causes.len() >= CAUSES {
+    fn count(&mut self, found: Found, group: &str, is_cut: bool) {
+        let has_room = self.causes.len() < CAUSES;
+        let counted = match self.causes.entry(found.cause) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) if has_room => new.insert(Counted::new(found.example.clone())),
+            Entry::Vacant(_) => {
                 self.unlisted += 1;
                 return;
             }
-            self.causes.insert(cause.clone(), Counted::new(example()));
-        }
-        let Some(counted) = self.causes.get_mut(cause) else { return };
+        };
         counted.outputs += 1;
-        counted.cut += u64::from(output.is_cut);
-        add_to(&mut counted.groups, group, 1);
-        for other in others {
-            add_to(&mut counted.also, other, 1);
+        counted.cut += u64::from(is_cut);
+        add_to(&mut counted.groups, group);
+        for other in &found.also {
+            add_to(&mut counted.also, other);
         }
-        if counted.example.is_larger_than(line, output.length) {
-            counted.example = example();
+        if found.example.length < counted.example.length {
+            counted.example = found.example;
         }
     }
 
     /// Counts a row that was not read.
-    pub fn fail(&mut self, line: u64, why: &str) {
+    pub fn fail(&mut self, line: u64, why: String) {
         self.failed += 1;
-        self.note_failure(line, why.to_owned());
-    }
-
-    fn note_failure(&mut self, line: u64, why: String) {
-        if self.first_failure.as_ref().is_none_or(|(first, _)| line < *first) {
-            self.first_failure = Some((line, why));
-        }
-    }
-
-    /// Adds the counts of another tally.
-    pub fn merge(&mut self, other: Self) {
-        self.outputs += other.outputs;
-        self.failed += other.failed;
-        self.with_problems += other.with_problems;
-        self.near_markers += other.near_markers;
-        self.unknown_markers += other.unknown_markers;
-        self.unlisted += other.unlisted;
-        for (group, count) in &other.groups {
-            add_to(&mut self.groups, group, *count);
-        }
-        for (kind, count) in other.kinds {
-            *self.kinds.entry(kind).or_default() += count;
-        }
-        if let Some((line, why)) = other.first_failure {
-            self.note_failure(line, why);
-        }
-        for (cause, counted) in other.causes {
-            let has_room = self.causes.len() < CAUSES;
-            match self.causes.get_mut(&cause) {
-                Some(known) => {
-                    known.outputs += counted.outputs;
-                    known.cut += counted.cut;
-                    for (group, count) in &counted.groups {
-                        add_to(&mut known.groups, group, *count);
-                    }
-                    for (other, count) in &counted.also {
-                        add_to(&mut known.also, other, *count);
-                    }
-                    if known.example.is_larger_than(counted.example.line, counted.example.length) {
-                        known.example = counted.example;
-                    }
-                }
-                None if has_room => drop(self.causes.insert(cause, counted)),
-                None => self.unlisted += counted.outputs,
-            }
-        }
+        self.first_failure.get_or_insert((line, why));
     }
 
     /// Writes the rows of the examples in another form, as that of a server's log in our own.
@@ -255,31 +164,24 @@ impl Tally {
     }
 }
 
-/// Whether a problem is the closer of a region whose misspelt opener opened nothing.
-fn is_left_over(problem: &Problem, unread: Option<&UnreadMarker>) -> bool {
-    let meant = unread.and_then(|unread| unread.meant.as_ref());
-    problem.kind == ProblemKind::StrayMarker
-        && meant.is_some_and(|meant| !meant.closes && problem.field.as_ref() == Some(&meant.field))
-}
-
 /// Increments the count of a group; returns the name it is counted under.
-fn add_to(groups: &mut BTreeMap<Group, u64>, name: &str, more: u64) -> Group {
+fn add_to(groups: &mut BTreeMap<Group, u64>, name: &str) -> Group {
     if let Some(count) = groups.get_mut(name) {
-        *count += more;
+        *count += 1;
         return name.to_owned();
     }
     let name = if groups.len() < GROUPS { name } else { OTHERS };
-    *groups.entry(name.to_owned()).or_default() += more;
+    *groups.entry(name.to_owned()).or_default() += 1;
     name.to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::Known;
-    use backchat_parser::parser::{Options, Parser};
+    use crate::audit::Output;
+    use crate::replay::{Known, UnreadMarker};
+    use backchat_parser::parser::{Options, Parser, Problem};
     use backchat_parser::template::Template;
-    use proptest::prelude::*;
 
     const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
         "call": {"open": "<c>", "close": "</c>", "repeats": true, "content": "json"}, "content": {}}}"#;
@@ -291,22 +193,15 @@ mod tests {
         parser.finish().unwrap().problems
     }
 
-    fn tally(rows: &[(usize, &str)]) -> Tally {
+    fn output<'o>(row: (&'o [u8], u64), group: &'o str, problems: &'o [Problem]) -> Output<'o> {
+        let (length, is_cut, is_complete, is_repaired) = (row.0.len(), false, false, false);
+        Output { row, length, group, is_cut, is_complete, problems, is_repaired, unread: None }
+    }
+
+    fn tally(rows: &[(u64, &str)]) -> Tally {
         let mut tally = Tally::default();
         for (line, text) in rows {
-            let row = (text.as_bytes(), *line as u64);
-            let group = if text.len() % 2 == 0 { "even" } else { "odd" };
-            let problems = &problems(text);
-            tally.add(Output {
-                row,
-                length: text.len(),
-                group,
-                is_cut: false,
-                is_complete: false,
-                problems,
-                is_repaired: false,
-                unread: None,
-            });
+            tally.add(Observed::new(output((text.as_bytes(), *line), "", &problems(text))));
         }
         tally
     }
@@ -334,10 +229,8 @@ mod tests {
             let (within, written) = ("content".to_owned(), "<call>".to_owned());
             let near = UnreadMarker { within, written, meant: Some(meant) };
             let unread = text.starts_with("<call>").then_some(&near);
-            let row = (text.as_bytes(), 1);
-            let (group, length, is_cut, is_repaired) = ("", text.len(), false, false);
             let mut tally = Tally::default();
-            tally.add(Output { row, length, group, is_cut, is_complete, problems, is_repaired, unread });
+            tally.add(Observed::new(Output { is_complete, unread, ..output((text.as_bytes(), 1), "", problems) }));
             let (cause, counted) = tally.ranked()[0];
             let also: String =
                 counted.also.iter().map(|(problem, count)| format!(", also {count} {problem}")).collect();
@@ -348,33 +241,19 @@ mod tests {
     #[test]
     fn the_memory_has_a_bound() {
         let mut tally = Tally::default();
-        for line in 0..1_000 {
-            let group = line.to_string();
-            let row = (&b"{}"[..], line);
-            tally.add(Output {
-                row,
-                length: 0,
-                group: &group,
-                is_cut: false,
-                is_complete: false,
-                problems: &[],
-                is_repaired: false,
-                unread: None,
-            });
+        for line in 0..3_000 {
+            let group = (line % 300).to_string();
+            let written = format!("<{}>", line % 1_500);
+            let unread = UnreadMarker { within: "content".to_owned(), written, meant: None };
+            tally.add(Observed::new(Output { unread: Some(&unread), ..output((&b"{}"[..], line), &group, &[]) }));
         }
-        assert_eq!((tally.groups.len(), tally.groups[OTHERS]), (GROUPS + 1, 1_000 - GROUPS as u64));
-    }
-
-    proptest! {
-        #[test]
-        fn merged_tallies_equal_a_single_one(texts in prop::collection::vec("(<c>|</c>|\\{,\\}|x| ){0,6}", 0..12), at in 0_usize..12) {
-            let rows: Vec<(usize, &str)> = texts.iter().map(String::as_str).enumerate().collect();
-            let (one, other) = rows.split_at(at.min(rows.len()));
-            let mut merged = tally(other);
-            merged.merge(tally(one));
-            let whole = tally(&rows);
-            prop_assert_eq!(merged.ranked(), whole.ranked());
-            prop_assert_eq!((merged.outputs, merged.with_problems, merged.groups), (whole.outputs, whole.with_problems, whole.groups));
-        }
+        let groups: Vec<u64> = tally.ranked_groups().into_iter().map(|(_, outputs)| outputs).collect();
+        assert_eq!((groups[0], &groups[1..]), (44 * 10, &[10; GROUPS][..]));
+        let causes: Vec<u64> = tally.ranked().into_iter().map(|(_, counted)| counted.outputs).collect();
+        assert_eq!((causes, tally.unlisted), (vec![2; CAUSES], 1_000));
+        // A model has one name in all counts.
+        assert!(
+            tally.ranked().iter().all(|(_, counted)| counted.groups.keys().all(|name| tally.groups.contains_key(name)))
+        );
     }
 }
