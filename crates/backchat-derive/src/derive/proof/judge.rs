@@ -246,7 +246,9 @@ impl<'a, 't> Judge<'a, 't> {
         let mut pairs = answer.calls.iter().zip(&case.expected.calls);
         let is_more = pairs.any(|(got, call)| got.arguments.len() > call.arguments.len());
         let prober = case.prober(self.plain, self.offering);
-        if prober.render(&case.with(answer), &case.setting, false)? != case.whole {
+        let is_alike =
+            |answer| prober.render(&case.with(answer), &case.setting, false).is_some_and(|text| text == case.whole);
+        if !is_alike(with_space_of(&case.said, &answer)) && !is_alike(answer) {
             return None;
         }
         let message = match (part, changed_argument(&case.expected, message)) {
@@ -289,6 +291,20 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
     let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
     Some(Loss::new(part, message, &case.text))
+}
+
+/// An answer with the white space around the texts of another one: parsers may trim it.
+fn with_space_of(said: &Answer, answer: &Answer) -> Answer {
+    let spaced = |text: &Option<String>, said: &Option<String>| {
+        let (text, said) = (text.as_deref()?.trim(), said.as_deref().unwrap_or_default());
+        let (before, after) = (said.len() - said.trim_start().len(), said.trim_end().len());
+        Some(format!("{}{text}{}", slice(said, ..before), slice(said, after.max(before)..)))
+    };
+    Answer {
+        content: spaced(&answer.content, &said.content),
+        reasoning: spaced(&answer.reasoning, &said.reasoning),
+        calls: answer.calls.clone(),
+    }
 }
 
 /// Whether values are the wanted ones but for nulls that came back as empty strings.
@@ -405,6 +421,21 @@ mod tests {
             };
             assert_eq!((loss.part, loss.message.as_str()), (Part::Content, "another content is written alike"));
         });
+    }
+
+    #[test]
+    fn a_text_gets_back_the_white_space_that_was_trimmed() {
+        for (text, said, wanted) in [
+            ("a b", "a\tb \n", "a b \n"),
+            ("a b", " \ta\tb", " \ta b"),
+            (" a b", "\na\tb", "\na b"),
+            ("a", " \n", " \na"),
+            ("a ", "b", "a"),
+        ] {
+            let spaced = with_space_of(&Answer::content(said), &Answer::content(text).with_reasoning(text));
+            let texts = (spaced.content.as_deref(), spaced.reasoning.as_deref());
+            assert_eq!(texts, (Some(wanted), Some(text.trim())), "{text:?} for {said:?}");
+        }
     }
 
     #[test]

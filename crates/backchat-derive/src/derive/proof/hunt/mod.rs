@@ -345,6 +345,18 @@ mod tests {
     }
 
     #[test]
+    fn what_a_filter_changes_in_a_text_refutes_no_proof() {
+        for filtered in ["(m.content or '') | replace('<', '&lt;')"] {
+            let chat = CHAT.replace("m.content", filtered);
+            for seed in 0..3 {
+                let hunted = hunted(&chat, ANSWER, seed);
+                assert!(!hunted.refutes(), "{filtered}: {}", hunted.failures[0].describe());
+                assert!(hunted.lost > 0, "{filtered}: {:?}", hunted.details());
+            }
+        }
+    }
+
+    #[test]
     fn a_seed_repeats_a_hunt() {
         assert_eq!(hunted(CHAT, ANSWER, 3), hunted(CHAT, ANSWER, 3));
         assert_ne!(hunted(CHAT, ANSWER, 3).read, hunted(CHAT, ANSWER, 4).read);
