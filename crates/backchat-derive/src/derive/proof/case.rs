@@ -236,6 +236,9 @@ impl<'p, 't> Cutter<'p, 't> {
             return None;
         }
         let mut expected = shown(&said.answer, &piece.text);
+        if expected.content.is_none() && writes_content(&scene, &said.answer, &whole) {
+            expected.content.clone_from(&said.answer.content);
+        }
         if let Some(keeps) = said.keeps {
             keep(&mut expected, &said.answer, keeps);
         }
@@ -274,6 +277,14 @@ fn takes_parts(scene: &Scene<'_, '_>) -> bool {
     let written = |content: &str| scene.render(&[Message::Assistant(Answer::content(content))], false);
     let in_parts = written(&format!("{TEXT}{PART_BREAK}"));
     in_parts.is_some() && in_parts == written(TEXT)
+}
+
+/// Whether a render has the content of an answer in some form: a filter may leave none of its words as they are.
+fn writes_content(scene: &Scene<'_, '_>, answer: &Answer, whole: &str) -> bool {
+    let signs = |text: &str| -> String { text.split_whitespace().collect() };
+    let without = Answer { content: None, ..answer.clone() };
+    let without = answer.content.as_ref().and_then(|_| scene.render(&[Message::Assistant(without)], false));
+    without.is_some_and(|without| signs(&without) != signs(whole))
 }
 
 /// Whether there is more than white space between two parts of a text.

@@ -346,7 +346,11 @@ mod tests {
 
     #[test]
     fn what_a_filter_changes_in_a_text_refutes_no_proof() {
-        for filtered in ["(m.content or '') | replace('<', '&lt;')"] {
+        for filtered in [
+            "(m.content or '') | replace('<', '&lt;')",
+            "(m.content or '').split() | join(' ')",
+            "(m.content or '') | striptags",
+        ] {
             let chat = CHAT.replace("m.content", filtered);
             for seed in 0..3 {
                 let hunted = hunted(&chat, ANSWER, seed);
