@@ -8,7 +8,7 @@ use super::chat_options::Budget;
 use super::{Failure, Global, input, signals};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
-use backchat_core::diagnostic::{Sources, escape, shell_word};
+use backchat_core::diagnostic::{Sources, counted, escape, shell_word};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, ReadableTurns, Status};
 use backchat_parser::template::Template;
@@ -62,6 +62,7 @@ impl Init {
             Some(opened) => {
                 log.note("kept", &opened.file, "it has a response template");
                 copy(&home, &source, &mut log)?;
+                prove(&home, &source, &opened.loaded.template, &options, &mut log);
                 opened.loaded.template
             }
             None => {
@@ -95,6 +96,16 @@ fn template_in(folder: &Path) -> Result<Option<Opened>, Failure> {
         Ok(opened) => Ok(Some(opened)),
         Err(error) if matches!(error.kind(), SourceErrorKind::NoTemplate | SourceErrorKind::Unreadable) => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Proves the response template that a suite has.
+fn prove(home: &Home, source: &Source, template: &Template, options: &Options, log: &mut Log) {
+    // The samples have cases of their own.
+    let options = options.clone().samples(Vec::new());
+    if derive::prove(&source.template, template, &options).status != Status::Proved {
+        let model = shell_word(&home.folder.display().to_string());
+        log.fail(format!("see what the response template misreads: backchat prove {model} --chat-template {model}"));
     }
 }
 
@@ -132,9 +143,8 @@ fn write_template(home: &Home, draft: &Template, derivation: &Derivation, log: &
     signals::uninterrupted(|| write_into(&shown, draft))?;
     log.note("wrote", &shown, &derivation.headline());
     if derivation.status != Status::Proved {
-        log.is_failing = true;
         let model = shell_word(&home.folder.display().to_string());
-        log.left.push(format!("see what the response template misreads: backchat derive {model} --explain"));
+        log.fail(format!("see what the response template misreads: backchat derive {model} --explain"));
     }
     Ok(())
 }
@@ -171,7 +181,7 @@ impl Cases<'_> {
         let file = self.file("rendered.fixture");
         let shown = file.display().to_string();
         if file.exists() {
-            log.note("kept", &shown, "");
+            keep(&file, "", log);
             return Ok(());
         }
         let folder = &self.home.folder;
@@ -182,8 +192,7 @@ impl Cases<'_> {
         let made = check::scaffold(turns, self.template, &chat, names);
         log.write(&file, &made.text, &format!("{} cases that the chat template renders", made.cases))?;
         if made.failing > 0 {
-            log.is_failing = true;
-            log.left.push(format!("{} rendered cases fail: backchat check {}", made.failing, shell_word(&shown)));
+            log.fail(format!("{} rendered cases fail: backchat check {}", made.failing, shell_word(&shown)));
         }
         Ok(())
     }
@@ -195,13 +204,13 @@ impl Cases<'_> {
         let shown = file.display().to_string();
         if samples.is_empty() {
             match file.exists() {
-                true => log.note("kept", &shown, ""),
+                true => keep(&file, "", log),
                 false => log.left.push("add outputs that the model really wrote: --samples FILE".to_owned()),
             }
             return Ok(());
         }
         if file.exists() {
-            log.note("kept", &shown, "the samples were not added");
+            keep(&file, "the samples were not added", log);
             let shown = escape(&shown);
             log.left.push(format!("add the samples to {shown} by hand, or rename it and run this again"));
             return Ok(());
@@ -217,10 +226,20 @@ impl Cases<'_> {
         let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         let left: Vec<String> = counts.collect();
         if !left.is_empty() {
-            log.is_failing = true;
-            log.left.push(format!("{}: backchat check {}", left.join(", "), shell_word(&shown)));
+            log.fail(format!("{}: backchat check {}", left.join(", "), shell_word(&shown)));
         }
         Ok(())
+    }
+}
+
+/// Keeps a file of cases that exists, and checks them.
+fn keep(file: &Path, about: &str, log: &mut Log) {
+    let shown = file.display().to_string();
+    log.note("kept", &shown, about);
+    let failing = check::failing_in(file);
+    if failing > 0 {
+        let fail = if failing == 1 { "fails" } else { "fail" };
+        log.fail(format!("{} of it {fail}: backchat check {}", counted(failing, "case"), shell_word(&shown)));
     }
 }
 
@@ -279,6 +298,12 @@ fn healthy(source: &Source) -> Vec<String> {
 }
 
 impl Log {
+    /// Notes what is left to do before every case passes.
+    fn fail(&mut self, left: String) {
+        self.is_failing = true;
+        self.left.push(left);
+    }
+
     fn note(&mut self, what: &'static str, file: &str, about: &str) {
         self.done.push((what, file.to_owned(), about.to_owned()));
     }

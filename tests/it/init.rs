@@ -121,6 +121,27 @@ fn samples_are_not_added_to_a_file_that_is_there() {
 }
 
 #[test]
+fn a_suite_that_is_there_is_checked() {
+    let wrong = r#"{"id": "a", "text": "Hello.<|im_end|>", "message": {"role": "assistant", "content": "Bye."}}"#;
+    let folder = folder_of(&[("wrong.jsonl", wrong)]);
+    let folder = folder.path();
+    model("hermes.jinja", folder);
+    let init = ["init", "models/mine", "--samples", "wrong.jsonl"];
+    let (code, out, err) = outcome_in(folder, &init);
+    assert_eq!(code, 1, "{out}{err}");
+    for arguments in [&init[..], &init[..2]] {
+        let (code, out, err) = outcome_in(folder, arguments);
+        assert_eq!(code, 1, "{out}{err}");
+        let left = "- 1 case of it fails: backchat check models/mine/fixtures/recorded.fixture";
+        assert!(out.contains("kept models/mine/fixtures/recorded.fixture") && out.contains(left), "{out}");
+    }
+    let file = folder.join("models/mine/fixtures/recorded.fixture");
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("Bye.", "Hello.")).unwrap();
+    let (code, out, err) = outcome_in(folder, &init[..2]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
 fn cases_that_the_models_own_template_misreads_fail() {
     let folder = folder_of(&[]);
     let folder = folder.path();

@@ -32,4 +32,4 @@ pub use repairs::{TemplateRepair, repairs};
 pub use round_trip::Chat;
 // For the command.
 pub use scaffold::{Names, Scaffold, TRUNCATION_IS_KNOWN, errors_of_cases, failing, scaffold};
-pub use suite::{Entry, Loaded, Meaning, Report, Status, run};
+pub use suite::{Entry, Loaded, Meaning, Report, Status, failing_in, run};

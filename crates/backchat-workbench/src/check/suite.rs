@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::chat_case::check_chat;
-use super::fixture::{Actual, ActualChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
+use super::fixture::{self, Actual, ActualChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
 use super::golden::{Derived, check_derived};
 use super::output_case::{Settings, Split, Verdict, check_case, check_schema_case};
 use super::round_trip::Chat;
@@ -292,6 +292,14 @@ pub fn run<'f>(
     reports.sort_by_key(|(index, _)| *index);
     let last = if fail_fast { first_failure.into_inner() } else { usize::MAX };
     reports.into_iter().filter(|(index, _)| *index <= last).map(|(_, report)| report).collect()
+}
+
+/// How many cases of a file do not pass.
+pub fn failing_in(file: &Path) -> usize {
+    let files = [fixture::read(file)];
+    let entries = Entry::all(&files, &[]);
+    let reports = run(&entries, &Loaded::new(&entries), &Settings::default(), false, &|_| {});
+    reports.iter().filter(|report| report.status != Status::Passed).count()
 }
 
 fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<'f> {
