@@ -14,7 +14,7 @@ use backchat_legacy::convert::{self, Conversion, Counterexample, Options, Status
 use backchat_legacy::schema::Schema;
 use backchat_legacy::schema::source::{OpenedSchema, Stored};
 use backchat_parser::template::Template;
-use backchat_parser::template::source::{remove_schema_from, write_into};
+use backchat_parser::template::source::{Opened, remove_schema_from, write_into};
 use backchat_workbench::answers;
 
 /// Convert a response schema to a response template, and prove it
@@ -78,15 +78,26 @@ impl Convert {
         let name = self.source.as_deref().unwrap_or("-");
         let opened = match input::template_or_schema(name)? {
             Stored::Schema(opened) => opened,
-            Stored::Template(opened) => {
-                let problem = Diagnostic::error("not-a-schema", "this is already a response template");
-                let problem = problem.at(Place::file(opened.file)).help("there is nothing to convert");
-                return Err(problem.into());
-            }
+            Stored::Template(opened) => return self.leave(name, opened, global),
         };
         let options = self.options(name, &opened)?;
         let conversion = convert::convert(&opened.loaded.schema, &options);
         self.deliver(name, &conversion, global)
+    }
+
+    /// Leaves a template that a config has; `--remove` removes the schema next to it.
+    fn leave(&self, name: &str, opened: Opened, global: &Global) -> Result<ExitCode, Failure> {
+        if !self.write || opened.path == backchat_core::json::Path::root() {
+            let problem = Diagnostic::error("not-a-schema", "this is already a response template");
+            return Err(problem.at(Place::file(opened.file)).help("there is nothing to convert").into());
+        }
+        let is_removed = self.remove && super::signals::uninterrupted(|| remove_schema_from(name))?;
+        let name = escape(name);
+        match is_removed {
+            true => tell!(global, "Removed `response_schema` from {name}."),
+            false => tell!(global, "{name} already has a `response_template`: there is nothing to do."),
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     fn row(&self, row: &Object) -> Result<Object, String> {
@@ -172,7 +183,7 @@ impl Convert {
         if self.write {
             super::signals::uninterrupted(|| {
                 write_into(name, template)?;
-                if self.remove { remove_schema_from(name) } else { Ok(()) }
+                if self.remove { remove_schema_from(name).map(|_| ()) } else { Ok(()) }
             })?;
             say(&format!("Wrote `response_template` into {}.", escape(name)));
             say(&format!("Next: backchat lint {}", shell_word(name)));

@@ -328,6 +328,40 @@ fn a_config_gets_the_template_and_keeps_every_other_byte() {
 }
 
 #[test]
+fn a_schema_is_removed_once_the_template_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokenizer_config.json");
+    let read = || fs::read_to_string(&path).unwrap();
+    let convert =
+        |more: &[&str]| outcome_in(folder.path(), &[&["convert", ".", "--start-anchor", "<|bot|>"], more].concat());
+    let with = |rest: &str| fs::write(&path, format!("{{\n  \"response_schema\": {FIELDS}{rest}\n}}\n")).unwrap();
+    with("");
+    assert_eq!(convert(&["--write"]).0, 0);
+    let written = read();
+    let (code, _, err) = convert(&["--write"]);
+    assert_eq!((code, err.as_str()), (0, ". already has a `response_template`: there is nothing to do.\n"));
+    assert_eq!(read(), written);
+    let (code, _, err) = convert(&["--write", "--remove"]);
+    assert_eq!((code, err.as_str()), (0, "Removed `response_schema` from ..\n"));
+    let keys =
+        |text: &str| json::read(text).unwrap().as_object().unwrap().keys().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(keys(&read()), ["response_template"]);
+    assert!(convert(&["--write", "--remove"]).2.contains("nothing to do"));
+    // Without --write, a template is asked for, and there is none to make.
+    assert_eq!(convert(&[]).0, 2);
+
+    // A null is like no template, and a schema may be there twice.
+    with(",\n  \"response_template\": null");
+    assert_eq!(convert(&["--write"]).0, 0);
+    assert!(read().contains("\"response_template\": {") && !read().contains("null,"), "{}", read());
+    with(&format!(
+        ",\n  \"response_template\": {{\"start_anchor\": \"a\", \"fields\": {{\"content\": {{}}}}}},\n  \"response_schema\": {FIELDS}"
+    ));
+    assert_eq!(convert(&["--write", "--remove"]).0, 0);
+    assert_eq!(read(), "{\n  \"response_template\": {\"start_anchor\": \"a\", \"fields\": {\"content\": {}}}\n}\n");
+}
+
+#[test]
 fn the_anchor_comes_from_the_chat_template() {
     let folder = tempfile::tempdir().unwrap();
     let chat_template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|stop|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";

@@ -33,17 +33,26 @@ pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagn
     })
 }
 
-/// The text of a file whose root object loses a key; every other byte is unchanged.
+/// The text of a file whose root object loses a key, however often it has it; every other byte is unchanged.
 pub(super) fn remove(text: &str, key: &str) -> Result<String, Diagnostic> {
-    let (_, entries) = json::read_entries(text).map_err(|error| invalid_json(text, &error))?;
-    let entries = entries.unwrap_or_default();
-    let Some(at) = entries.iter().rposition(|entry| entry.name == key) else { return Ok(text.to_owned()) };
+    let mut text = text.to_owned();
+    loop {
+        let (_, entries) = json::read_entries(&text).map_err(|error| invalid_json(&text, &error))?;
+        match without_last(&text, &entries.unwrap_or_default(), key) {
+            Some(shorter) => text = shorter,
+            None => return Ok(text),
+        }
+    }
+}
+
+/// The text without the last entry of a key; `None` if it has none.
+fn without_last(text: &str, entries: &[Entry], key: &str) -> Option<String> {
+    let at = entries.iter().rposition(|entry| entry.name == key)?;
     let previous = at.checked_sub(1).and_then(|index| entries.get(index));
-    Ok(match (entries.get(at), entries.get(at + 1), previous) {
-        (Some(entry), Some(next), _) => splice(text, entry.key.start, next.key.start, ""),
-        (Some(entry), None, Some(previous)) => splice(text, previous.value.end, entry.value.end, ""),
-        (Some(entry), None, None) => splice(text, entry.key.start, entry.value.end, ""),
-        (None, ..) => text.to_owned(),
+    Some(match (entries.get(at)?, entries.get(at + 1), previous) {
+        (entry, Some(next), _) => splice(text, entry.key.start, next.key.start, ""),
+        (entry, None, Some(previous)) => splice(text, previous.value.end, entry.value.end, ""),
+        (entry, None, None) => splice(text, entry.key.start, entry.value.end, ""),
     })
 }
 

@@ -147,7 +147,7 @@ pub fn from_text(file: String, text: String) -> Result<Opened, SourceError> {
 fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
     let not_json = |error| vec![other_text(file, text).unwrap_or_else(|| in_file(invalid_json(text, &error), file))];
     let (document, entries) = json::read_entries(text).map_err(not_json)?;
-    let entry = |name: &str| entries.iter().flatten().rfind(|entry| entry.name == name);
+    let entry = |name: &str| Entry::given(entries.as_deref()?, name, text);
     let (span, path) = match (entry(KEY), entry(SCHEMA_KEY)) {
         (Some(entry), _) => (entry.value.clone(), Path::root().key(KEY)),
         (None, Some(entry)) => {
@@ -268,24 +268,29 @@ pub fn stop_token(config: &Value) -> Option<String> {
 /// as a whole, so it is never half-written.
 #[cfg(feature = "write")]
 pub fn write_into(name: &str, template: &Template) -> Result<(), SourceError> {
-    change(name, |text| edit::edit(text, KEY, &template.to_value()))
+    change(name, |text| edit::edit(text, KEY, &template.to_value())).map(|_| ())
 }
 
 /// Removes the response schema from a `tokenizer_config.json`, or from that of a model folder; no other byte changes.
+/// Returns whether there was one.
 #[cfg(feature = "write")]
-pub fn remove_schema_from(name: &str) -> Result<(), SourceError> {
+pub fn remove_schema_from(name: &str) -> Result<bool, SourceError> {
     change(name, |text| edit::remove(text, SCHEMA_KEY))
 }
 
+/// Edits the file of a name; returns whether that changed it.
 #[cfg(feature = "write")]
-fn change(name: &str, edit: impl Fn(&str) -> Result<String, Diagnostic>) -> Result<(), SourceError> {
+fn change(name: &str, edit: impl Fn(&str) -> Result<String, Diagnostic>) -> Result<bool, SourceError> {
     let path = file_of(name)?;
     let (file, text) = read_file(&path)?;
     let edited = edit(&text).map_err(|diagnostic| SourceError {
         diagnostics: vec![in_file(diagnostic, &file)],
         sources: Sources::none().with(file.clone(), text.clone()),
     })?;
-    replace_file(&path, edited.as_bytes()).map_err(|error| {
+    if edited == text {
+        return Ok(false);
+    }
+    replace_file(&path, edited.as_bytes()).map(|()| true).map_err(|error| {
         let message = format!("cannot write the file: {error}");
         SourceError::without_text(
             Diagnostic::error("unwritable-file", message)
