@@ -211,6 +211,18 @@ fn gates_decide_the_exit_code() {
 }
 
 #[test]
+fn no_output_passes_no_gate() {
+    let folder = folder_of(&[("t.json", TEMPLATE), ("empty.jsonl", ""), ("blank.jsonl", "\u{feff}\n\n")]);
+    for log in ["empty.jsonl", "blank.jsonl"] {
+        let run = |more: &[&str]| outcome_in(folder.path(), &[&["audit", "t.json", log], more].concat());
+        let (code, out, err) = run(&[]);
+        assert_eq!((code, out.as_str()), (0, "0 of 0 outputs have problems (0.00%).\n"), "{err}");
+        let (code, out, err) = run(&["--max", "any=0%"]);
+        assert!(code == 2 && out.is_empty() && err.contains("error[audit-no-outputs]"), "{out}{err}");
+    }
+}
+
+#[test]
 fn counts_do_not_depend_on_threads() {
     const ROWS: usize = 3_000;
     let log: String = (0..ROWS)
