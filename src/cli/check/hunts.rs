@@ -1,10 +1,11 @@
 //! `backchat check --hunt`: random conversations for the templates of the cases that name a chat template.
 
 use crate::cli::{Failure, Global, hunt};
-use backchat_core::diagnostic::{Diagnostic, escape, shortened};
+use backchat_core::diagnostic::{Diagnostic, escape, shell_word, shortened};
 use backchat_core::json::Value;
 use backchat_derive::derive::{Hunt, Hunted, Options};
 use backchat_workbench::answers::NOW;
+use backchat_workbench::check::fixture::{Case, TemplateSource};
 use backchat_workbench::check::{Entry, Loaded, Report, Status};
 
 /// How much of an example is shown, in characters.
@@ -26,20 +27,36 @@ pub fn run(reports: &mut [Report<'_>], loaded: &Loaded, hunt: Hunt, global: &Glo
         tell!(global, "{}: {}", escape(&case.id), escape(&hunted.headline()));
         if hunted.refutes() {
             let place = case.place(&file.text, case.span.clone());
-            report.diagnostics.extend(findings(&hunted).map(|found| found.at(place.clone())));
+            let help = format!("{} --hunt {} --seed {}", proves(case), hunted.wanted, hunted.seed);
+            report.diagnostics.extend(findings(&hunted, &help).map(|found| found.at(place.clone())));
             report.status = Status::Failed;
         }
     }
     Ok(())
 }
 
-/// A finding for each cause.
-fn findings(hunted: &Hunted) -> impl Iterator<Item = Diagnostic> {
+/// A finding for each cause; `command` shows all of them.
+fn findings(hunted: &Hunted, command: &str) -> impl Iterator<Item = Diagnostic> {
     hunted.failures.iter().map(move |failure| {
         let text = shortened(&format!("{:?}", failure.text), EXCERPT).into_owned();
         let message = format!("a conversation refutes the proof of the template: {}; text: {text}", failure.describe());
-        let found = Diagnostic::error("check-hunt", message);
-        let seed = hunted.seed;
-        found.help(format!("see all of it with `backchat prove --hunt {} --seed {seed}`", hunted.wanted))
+        Diagnostic::error("check-hunt", message).help(format!("see all of it with `{command}`"))
     })
+}
+
+/// The command that proves the templates of a case.
+fn proves(case: &Case) -> String {
+    let template = match &case.template {
+        TemplateSource::File(file) => shell_word(&file.display().to_string()),
+        // The template of a row is in no file of its own.
+        TemplateSource::Inline(_) => "TEMPLATE".to_owned(),
+    };
+    let mut command = format!("backchat prove {template}");
+    if let Some(source) = &case.chat_template {
+        command += &format!(" --chat-template {}", shell_word(&source.display().to_string()));
+    }
+    for (name, value) in &case.variables {
+        command += &format!(" --set {}", shell_word(&format!("{name}={value}")));
+    }
+    command
 }
