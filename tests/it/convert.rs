@@ -263,6 +263,35 @@ fn calls_that_patterns_parse_carry_over() {
     }
 }
 
+/// Converts a schema with these properties, reads an output, and checks that the schema reads the same.
+fn proved_and_read(properties: &str, output: &str) -> String {
+    let schema = format!(r#"{{"type": "object", "properties": {{{properties}}}}}"#);
+    let conversion = converted(&schema);
+    assert_eq!(conversion.status, Status::Proved, "{schema}: {:?}", conversion.losses);
+    let read = read(&conversion, output);
+    let by_schema = Schema::load(&schema).unwrap().schema.parse(output).unwrap();
+    assert_eq!(json::read(&read).unwrap(), by_schema, "{schema}");
+    read
+}
+
+#[test]
+fn a_marker_that_ends_content_opens_its_field() {
+    let content = |ends: &str| format!(r#""content": {{"type": "string", "x-regex": "^(.*?)(?:{ends}|$)"}}"#);
+    let field = |name: &str, pattern: &str| format!(r#""{name}": {{"type": "string", "x-regex": "{pattern}"}}"#);
+    let code = field("code", "<tag>(.*?)</tag>");
+    let notes = [field("plan", "<plan>(.*?)</plan>"), field("note", "<note>(.*?)(?:</note>|$)")].join(", ");
+    for (ends, fields, output, wanted) in [
+        ("<tag>", &*code, "a<tag>b</tag>", r#"{"content": "a", "code": "b"}"#),
+        ("<tag>", &*code, "a<tag>b</tag>\nMore.", r#"{"content": "a", "code": "b"}"#),
+        ("<tag>", &*field("code", "<tag>(.*)$"), "a<tag>b", r#"{"content": "a", "code": "b"}"#),
+        ("<tag>|<e>", &*field("code", "<tag>(.*?)(?:<e>|$)"), "a<tag>b<e>", r#"{"content": "a", "code": "b"}"#),
+        ("<plan>|<note>", &*notes, "a<plan>p</plan><note>n", r#"{"content": "a", "plan": "p", "note": "n"}"#),
+    ] {
+        let read = proved_and_read(&format!("{}, {fields}", content(ends)), output);
+        assert_eq!(json::read(&read).unwrap(), json::read(wanted).unwrap(), "{fields}");
+    }
+}
+
 #[test]
 fn a_list_with_other_keys_gets_transform_each() {
     let schema = r#"{"type": "object", "properties": {"tool_calls": {"type": "array", "x-regex": "<l>(.*?)</l>", "x-parser": "json",

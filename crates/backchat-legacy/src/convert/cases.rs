@@ -30,6 +30,15 @@ pub(super) struct Meaning {
     pub calls: Vec<(&'static str, Value)>,
 }
 
+impl Meaning {
+    /// Whether the output ends with calls, or with a field that follows the text without markers.
+    pub fn ends_closed(&self, plan: &Plan) -> bool {
+        let follows =
+            |(last, _): &(String, String)| plan.texts.iter().any(|field| field.follows && field.name == *last);
+        !self.calls.is_empty() || self.texts.last().is_some_and(follows)
+    }
+}
+
 /// The text of a field in an output, and the field and its meaning, if it has one.
 type OutputPiece = (String, Option<(String, String)>);
 
@@ -87,8 +96,8 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
     cases
 }
 
-/// Text that may follow the calls of a turn without a meaning: a token the schema does not know, and prose.
-pub(super) const AFTER_CALLS: [&str; 2] = ["<|eot|>", "\nMore."];
+/// Text that may follow the last field of a turn without a meaning: a token the schema does not know, and prose.
+pub(super) const AFTER_FIELDS: [&str; 2] = ["<|eot|>", "\nMore."];
 
 /// Every so many outputs begin with a line break, like those of some models.
 const LEADS: usize = 7;

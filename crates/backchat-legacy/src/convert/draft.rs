@@ -143,10 +143,12 @@ fn outside(plan: &Plan, field: &TextField, style: &Style) -> Value {
         kind_of_text(&mut entries, field);
         return Value::Object(entries);
     }
-    let others: Vec<&TextField> = plan.texts.iter().filter(|other| !other.is_implicit()).collect();
-    let calls: Vec<Mark> = plan.calls.iter().map(before_call).collect();
+    let explicit = plan.texts.iter().filter(|other| !other.is_implicit());
+    let (following, others): (Vec<&TextField>, Vec<&TextField>) = explicit.partition(|other| other.follows);
+    let next: Vec<Mark> =
+        following.iter().flat_map(|other| other.opens()).chain(plan.calls.iter().map(before_call)).collect();
     let mut not: Vec<Mark> = others.iter().flat_map(|other| other.opens()).collect();
-    not.extend(calls.iter().chain(&marks).cloned());
+    not.extend(next.iter().chain(&marks).cloned());
     if style.headless {
         let headless = others.iter().filter(|other| other.context.open_optional).flat_map(|other| other.closes());
         not.extend(headless.map(|close| Mark::unwritten(format!("(?:.*?{})", close.source()))));
@@ -166,7 +168,7 @@ fn outside(plan: &Plan, field: &TextField, style: &Style) -> Value {
     if !marks.is_empty() {
         ends.push(swallowing(&marks));
     }
-    ends.extend(calls.iter().map(|call| format!("(?={})", call.source())));
+    ends.extend(next.iter().map(|mark| format!("(?={})", mark.source())));
     if !ends.is_empty() {
         entries.insert("close_pattern", ends.join("|").into());
     }

@@ -1,6 +1,6 @@
 //! A candidate compared with the schema: equal, better, or worse, and why.
 
-use super::cases::{AFTER_CALLS, Case, Meaning};
+use super::cases::{AFTER_FIELDS, Case, Meaning};
 use super::plan::{CallField, Plan, TextField};
 use super::{Counterexample, Loss};
 use crate::schema::{ErrorKind, Schema};
@@ -49,10 +49,10 @@ pub(super) fn expected(plan: &Plan, schema: &Schema, cases: Vec<Case>) -> Vec<Ex
         if case.is_guess && !is_read() {
             continue;
         }
-        let meaning = case.meaning.as_ref().filter(|meaning| !meaning.calls.is_empty() && !case.is_stopped);
+        let meaning = case.meaning.as_ref().filter(|meaning| meaning.ends_closed(plan) && !case.is_stopped);
         if let (Some(message), Some(meaning)) = (message.as_ref().filter(|message| !message.is_null()), meaning) {
-            // The template has to skip the text that the schema skips after the calls.
-            for tail in AFTER_CALLS {
+            // The template has to skip the text that the schema skips after the last field.
+            for tail in AFTER_FIELDS {
                 let text = format!("{}{tail}", case.text);
                 if schema.parse(&text).is_ok_and(|longer| longer == *message) {
                     let case = Case { text, meaning: Some(meaning.clone()), is_stopped: false, is_guess: false };

@@ -15,6 +15,8 @@ pub(super) struct TextField {
     /// Further pairs of markers, from substitutions that turn one wire format into another.
     pub also: Vec<(Mark, Vec<Mark>)>,
     pub required: bool,
+    /// Whether its opening ends the text that no marker opens, so it comes after that text.
+    pub follows: bool,
     /// The content parser, if the value is not text.
     pub content: Option<(&'static str, Value)>,
 }
@@ -142,7 +144,15 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
         (None, None) => Context::default(),
     };
     context.close.extend(node.substitutions.iter().flat_map(dropped));
-    plan.texts.push(TextField { name: name.to_owned(), path, context, also: Vec::new(), required, content });
+    plan.texts.push(TextField {
+        name: name.to_owned(),
+        path,
+        context,
+        also: Vec::new(),
+        required,
+        follows: false,
+        content,
+    });
     Ok(())
 }
 
@@ -193,12 +203,14 @@ fn substitutions(root: &Node, plan: &mut Plan) {
     }
 }
 
-/// Removes closings of other fields from each field's openings, and openings of other fields from its closings.
+/// Removes closings of other fields from each field's openings, and openings of other fields from its closings. A marker
+/// that ends text without an opening belongs to the field that it opens.
 fn separate(plan: &mut Plan) {
     let closes: Vec<(usize, Mark)> = plan
         .texts
         .iter()
         .enumerate()
+        .filter(|(_, field)| !field.is_implicit())
         .flat_map(|(index, field)| field.context.close.iter().map(move |mark| (index, mark.clone())))
         .collect();
     for (index, field) in plan.texts.iter_mut().enumerate() {
@@ -206,6 +218,12 @@ fn separate(plan: &mut Plan) {
         if field.context.open.iter().any(is_foreign) {
             field.context.open.clear();
         }
+    }
+    let implicit = plan.texts.iter().filter(|field| field.is_implicit());
+    let ends: Vec<Mark> = implicit.flat_map(TextField::closes).collect();
+    for field in &mut plan.texts {
+        let is_end = |open: &Mark| ends.iter().any(|end| end.is(open.sample()));
+        field.follows = field.context.open.iter().any(is_end);
     }
     let mut opens: Vec<Mark> = plan.texts.iter().flat_map(|field| field.context.open.clone()).collect();
     opens.extend(plan.calls.iter().flat_map(|field| field.calls.open.clone()));
@@ -270,8 +288,11 @@ impl Plan {
             (None, "content") => u32::MAX - 1,
             _ => 0,
         };
-        let mut names: Vec<(u32, String)> =
-            self.texts.iter().map(|field| (rank(&field.name), field.name.clone())).collect();
+        let place = |field: &TextField| match number(&field.name) {
+            None if field.follows => u32::MAX,
+            _ => rank(&field.name),
+        };
+        let mut names: Vec<(u32, String)> = self.texts.iter().map(|field| (place(field), field.name.clone())).collect();
         let calls = self.calls.iter().map(|field| (number(&field.name).unwrap_or(u32::MAX), field.name.clone()));
         names.extend(calls);
         names.sort_by_key(|(rank, _)| *rank);
