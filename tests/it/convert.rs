@@ -280,15 +280,84 @@ fn a_marker_that_ends_content_opens_its_field() {
     let field = |name: &str, pattern: &str| format!(r#""{name}": {{"type": "string", "x-regex": "{pattern}"}}"#);
     let code = field("code", "<tag>(.*?)</tag>");
     let notes = [field("plan", "<plan>(.*?)</plan>"), field("note", "<note>(.*?)(?:</note>|$)")].join(", ");
+    let call = r#""call": {"type": "object", "x-regex": "<call>(.*?)</call>", "x-parser": "json"}"#;
     for (ends, fields, output, wanted) in [
         ("<tag>", &*code, "a<tag>b</tag>", r#"{"content": "a", "code": "b"}"#),
         ("<tag>", &*code, "a<tag>b</tag>\nMore.", r#"{"content": "a", "code": "b"}"#),
         ("<tag>", &*field("code", "<tag>(.*)$"), "a<tag>b", r#"{"content": "a", "code": "b"}"#),
         ("<tag>|<e>", &*field("code", "<tag>(.*?)(?:<e>|$)"), "a<tag>b<e>", r#"{"content": "a", "code": "b"}"#),
         ("<plan>|<note>", &*notes, "a<plan>p</plan><note>n", r#"{"content": "a", "plan": "p", "note": "n"}"#),
+        ("<call>", call, r#"a<call>{"name": "x"}</call>"#, r#"{"content": "a", "call": {"name": "x"}}"#),
     ] {
         let read = proved_and_read(&format!("{}, {fields}", content(ends)), output);
         assert_eq!(json::read(&read).unwrap(), json::read(wanted).unwrap(), "{fields}");
+    }
+}
+
+#[test]
+fn every_field_of_many_is_written() {
+    let field = |at: usize| format!(r#""f{at}": {{"type": "string", "x-regex": "<f{at}>(.*?)</f{at}>"}}"#);
+    let fields: Vec<String> = (0..8).map(field).collect();
+    assert_eq!(proved_and_read(&fields.join(", "), "<f0>a</f0><f7>b</f7>"), r#"{"f0": "a", "f7": "b"}"#);
+}
+
+/// Each schema does to its values what a template cannot.
+#[test]
+fn what_a_schema_does_to_its_values_is_a_loss() {
+    let item = |item: &str| {
+        format!(r#"{{"type": "array", "x-regex-iterator": "<c>(.*?)</c>", "items": {{"type": "object", {item}}}}}"#)
+    };
+    let call = |more: &str| with_calls(&item(&format!(r#""x-parser": "json", {more}"#)));
+    let field = |field: &str| {
+        format!(r#"{{"type": "object", "properties": {{"content": {{"x-regex": "<a>(.*?)</a>", {field}}}}}}}"#)
+    };
+    let items = "$.properties.tool_calls.items";
+    let arguments = "$.properties.tool_calls.items.properties.arguments";
+    for (schema, path, construct) in [
+        (
+            call(r#""properties": {"name": {"type": "string"}, "arguments": {"type": "object", "default": {}}}"#),
+            arguments,
+            "default",
+        ),
+        (
+            call(r#""properties": {"arguments": {"type": "object", "properties": {"n": {"type": "integer"}}}}"#),
+            &*format!("{arguments}.properties.n"),
+            "type",
+        ),
+        (
+            call(r#""properties": {"name": {}, "arguments": {}}, "additionalProperties": false"#),
+            items,
+            "additionalProperties",
+        ),
+        (
+            call(r#""x-parser-args": {"transform": "{name: tool, arguments: params || `{}`}"}"#),
+            items,
+            "optional key `params`",
+        ),
+        (
+            with_calls(&item(
+                r#""x-regex": "^(?P<name>\\w+)>(?P<arguments>.*)$", "properties": {"name": {}, "arguments": {
+                    "type": "object", "x-regex-key-value": "\\[(?P<key>\\w+)=(?P<value>.*?)\\]",
+                    "properties": {"ok": {"type": "boolean"}}}}"#,
+            )),
+            &*format!("{arguments}.properties.ok"),
+            "type",
+        ),
+        (
+            field(r#""x-parser": "json", "type": "object", "properties": {"a": {"type": "integer"}}"#),
+            "$.properties.content.properties.a",
+            "type",
+        ),
+        (
+            field(r#""type": "string""#).replace("<a>(.*?)</a>", r"<(?=a)\\w>(.*?)</a>"),
+            "$.properties.content",
+            "field that the proof does not reach",
+        ),
+    ] {
+        let conversion = converted(&schema);
+        let is_named = conversion.losses.iter().any(|loss| (&*loss.path, &*loss.construct) == (path, construct));
+        assert!(is_named, "{schema}: {:?}", conversion.losses);
+        assert_eq!((conversion.status, conversion.is_no_worse()), (Status::Partial, false), "{schema}");
     }
 }
 

@@ -2,8 +2,11 @@
 
 mod write;
 
+pub(super) use write::json_text;
+
 use super::Loss;
 use super::marks::{self, Context, Mark, Surrounded};
+use super::typed::{self, Change};
 use crate::schema::{Additional, Node, Parser, STRING_MARK, Substitution, parse_node};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
@@ -31,6 +34,8 @@ pub(super) struct Calls {
     pub single: bool,
     /// How a call is written.
     pub written: CallSyntax,
+    /// Changes to the JSON of a call, or to its arguments if only these are a value.
+    pub changes: Vec<Change>,
 }
 
 /// How arguments become a value.
@@ -185,6 +190,7 @@ fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> R
     let shape =
         probed.ok_or_else(|| Loss::new(node, "transform", "the shape of a call cannot be determined from it"))?;
     Ok(Calls {
+        changes: typed::changes_of_call(node, parser, shape.shape.as_ref(), shape.each),
         open: context.open,
         lead: context.lead,
         close: context.close,
@@ -315,7 +321,7 @@ impl TakenApart<'_> {
         let header = source_of(head, &named).ok_or_else(cannot)?;
         let written = written_parts(head, &|_, name| name == Some("name")).ok_or_else(cannot)?;
         let mut calls = self.calls(header, written, &captures);
-        calls.body = body(arguments)?;
+        calls.read_arguments(arguments)?;
         let (group, around) = marks::named(parts, "arguments").ok_or_else(cannot)?;
         calls.close_with(group, &around);
         Ok(calls)
@@ -327,7 +333,7 @@ impl TakenApart<'_> {
         let Some(parts) = outline(arguments).filter(|_| arguments.key_value.is_none()) else {
             let written = CallSyntax::Parts { before, between, after: String::new() };
             let mut calls = self.calls(header + &tail, written, &captures);
-            calls.body = body(arguments)?;
+            calls.read_arguments(arguments)?;
             calls.end(&self.context, &[]);
             return Ok(calls);
         };
@@ -360,7 +366,7 @@ impl TakenApart<'_> {
         };
         let written = CallSyntax::Parts { before, between, after: String::new() };
         let mut calls = self.calls(header + &to_arguments, written, &captures);
-        calls.body = body(arguments)?;
+        calls.read_arguments(arguments)?;
         calls.close_with(group, &around);
         Ok(calls)
     }
@@ -511,6 +517,12 @@ fn group_length(inside: &str) -> Option<usize> {
 }
 
 impl Calls {
+    fn read_arguments(&mut self, node: &Node) -> Result<(), Loss> {
+        self.body = body(node)?;
+        self.changes = typed::changes(node, &|path| Some(path.to_vec()));
+        Ok(())
+    }
+
     /// Closes a call with the end of its arguments and then its own end.
     fn close_with(&mut self, group: &[PatternPart], around: &Context) {
         let Some(own) = around.close.first().filter(|own| !own.sample().is_empty()) else {

@@ -1,7 +1,10 @@
 //! Outputs made from the schema's markers, each with its expected message.
 
+use super::Loss;
+use super::calls::json_text;
 use super::marks::Mark;
 use super::plan::{Plan, TextField};
+use super::typed::Change;
 use backchat_core::json::Value;
 
 /// An output and, if it is known, its message.
@@ -13,12 +16,18 @@ pub(super) struct Case {
     pub is_stopped: bool,
     /// Whether it counts only if the schema gives its expected message.
     pub is_guess: bool,
+    /// The field that is compared alone, and the loss if it differs. It counts only if the schema reads that field.
+    pub shows: Option<(String, Loss)>,
 }
 
 impl Case {
     /// An output that a model wrote.
     pub fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), meaning: None, is_stopped: false, is_guess: false }
+        Self { text: text.to_owned(), meaning: None, is_stopped: false, is_guess: false, shows: None }
+    }
+
+    fn showing(text: &str, field: &str, loss: &Loss) -> Self {
+        Self { shows: Some((field.to_owned(), loss.clone())), ..Self::new(text) }
     }
 }
 
@@ -88,12 +97,30 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
             turn += 1;
             let text = format!("{lead}{text}{tail}");
             let is_guess = !section.is_empty();
-            cases.push(Case { text, meaning: Some(meaning), is_stopped: !tail.is_empty(), is_guess });
+            cases.push(Case { text, meaning: Some(meaning), is_stopped: !tail.is_empty(), is_guess, shows: None });
         }
     }
+    cases.extend(changed(plan));
     let mut seen = std::collections::HashSet::new();
     cases.retain(|case| seen.insert(case.text.clone()));
     cases
+}
+
+/// The outputs that show what the schema does to the values of JSON.
+fn changed(plan: &Plan) -> Vec<Case> {
+    let calls = plan.calls.iter().flat_map(|field| {
+        let write = |change| field.calls.write_changed(&weather(), change);
+        field.calls.changes.iter().map(move |change| Case::showing(&write(change), &field.name, &change.loss))
+    });
+    let texts = plan.texts.iter().flat_map(|field| {
+        let write = |change: &Change| {
+            let args = field.content.as_ref().map_or(&Value::Null, |(_, args)| args);
+            let close = field.context.close.first().map_or("", Mark::sample);
+            format!("{}{}{close}", field.context.lead, json_text(&change.make(field.example.clone()), args))
+        };
+        field.changes.iter().map(move |change| Case::showing(&write(change), &field.name, &change.loss))
+    });
+    calls.chain(texts).collect()
 }
 
 /// Text that may follow the last field of a turn without a meaning: a token the schema does not know, and prose.
@@ -112,15 +139,25 @@ fn combinations(sizes: &[usize]) -> Vec<Vec<usize>> {
             |known: &Vec<usize>| (0..size.max(1)).map(|pick| [known.as_slice(), &[pick]].concat()).collect::<Vec<_>>();
         all = all.iter().flat_map(longer).take(MOST).collect();
     }
+    // If not all fit, each way of each field is written alone.
+    if sizes.iter().fold(1, |count: usize, size| count.saturating_mul(*size.max(&1))) > MOST {
+        let alone = |index: usize, pick: usize| (0..sizes.len()).map(|at| if at == index { pick } else { 0 }).collect();
+        all.extend(sizes.iter().enumerate().flat_map(|(index, size)| (1..*size).map(move |pick| alone(index, pick))));
+    }
     all
 }
 
 /// The ways to write a field.
 fn written(field: &TextField) -> Vec<OutputPiece> {
-    let values: &[&str] = match field.content {
+    let json;
+    let values: &[&str] = match &field.content {
         None => &["Let me see.", "a < b, **c**\n\nand \"d\""],
         Some(("bool", _)) => &["true", "false"],
         Some(("float", _)) => &["2.5", "3"],
+        Some(("json", args)) => {
+            json = json_text(&field.example, args);
+            &[&json, &json]
+        }
         Some(_) => &["7", "12"],
     };
     let mut ways = vec![(String::new(), None)];
@@ -149,12 +186,16 @@ fn written(field: &TextField) -> Vec<OutputPiece> {
     ways
 }
 
+fn weather() -> (&'static str, Value) {
+    ("get_weather", Value::from([("city", "Oslo".into())]))
+}
+
 /// Turns with no call, with one, with two, and with one that has no arguments.
 fn call_lists(plan: &Plan) -> Vec<Vec<(&'static str, Value)>> {
     if plan.calls.is_none() {
         return vec![Vec::new()];
     }
-    let city = Value::from([("city", "Oslo".into())]);
+    let (name, city) = weather();
     let several = Value::from([
         ("query", "a < b: 'c'".into()),
         ("limit", 3_i64.into()),
@@ -163,10 +204,5 @@ fn call_lists(plan: &Plan) -> Vec<Vec<(&'static str, Value)>> {
         ("more", Value::from([("k", "v".into())])),
     ]);
     let empty = Value::from([]);
-    vec![
-        Vec::new(),
-        vec![("get_weather", city.clone())],
-        vec![("search", several), ("get_weather", city)],
-        vec![("stop", empty)],
-    ]
+    vec![Vec::new(), vec![(name, city.clone())], vec![("search", several), (name, city)], vec![("stop", empty)]]
 }

@@ -46,7 +46,9 @@ pub(super) fn expected(plan: &Plan, schema: &Schema, cases: Vec<Case>) -> Vec<Ex
         let message = parsed.ok();
         let is_read =
             || message.as_ref().zip(case.meaning.as_ref()).is_some_and(|(read, meant)| means(plan, read, meant));
-        if case.is_guess && !is_read() {
+        let is_shown =
+            |(field, _): &(String, Loss)| message.as_ref().is_some_and(|message| message.get(field).is_some());
+        if case.is_guess && !is_read() || !case.shows.as_ref().is_none_or(is_shown) {
             continue;
         }
         let meaning = case.meaning.as_ref().filter(|meaning| meaning.ends_closed(plan) && !case.is_stopped);
@@ -55,7 +57,8 @@ pub(super) fn expected(plan: &Plan, schema: &Schema, cases: Vec<Case>) -> Vec<Ex
             for tail in AFTER_FIELDS {
                 let text = format!("{}{tail}", case.text);
                 if schema.parse(&text).is_ok_and(|longer| longer == *message) {
-                    let case = Case { text, meaning: Some(meaning.clone()), is_stopped: false, is_guess: false };
+                    let case =
+                        Case { text, meaning: Some(meaning.clone()), is_stopped: false, is_guess: false, shows: None };
                     expected.push(Expected { case, message: Some(message.clone()) });
                 }
             }
@@ -65,24 +68,42 @@ pub(super) fn expected(plan: &Plan, schema: &Schema, cases: Vec<Case>) -> Vec<Ex
     expected
 }
 
-pub(super) fn judge(plan: &Plan, template: &Template, expected: &[Expected]) -> Judged {
+/// The fields that the schema reads in no output. The outputs may be wrong, so their meaning says nothing of the schema.
+pub(super) fn unread<'p>(plan: &'p Plan, expected: &[Expected]) -> Vec<&'p str> {
+    let messages = || expected.iter().filter_map(|expected| expected.message.as_ref().and_then(Value::as_object));
+    let is_read = |name: &str| messages().any(|message| message.get(name).is_some_and(|value| !value.is_empty()));
+    plan.fields().map(|(name, _)| name).filter(|name| !is_read(name)).collect()
+}
+
+pub(super) fn judge(plan: &Plan, template: &Template, expected: &[Expected], unread: &[&str]) -> Judged {
     let mut verdict = Judged::default();
     for Expected { case, message: want } in expected {
         let finished = parser::parse(template, "", &case.text, None).ok();
         let failed = finished.as_ref().is_none_or(|finished| !finished.missing.is_empty());
         let got = finished.map(|finished| Value::Object(finished.message)).unwrap_or_default();
-        let equal = match want {
-            None => failed,
-            Some(want) => !failed && same(&got, want),
+        let equal = match (want, &case.shows) {
+            (Some(want), Some((field, _))) => {
+                got.get(field).zip(want.get(field)).is_some_and(|(got, want)| alike(got, want))
+            }
+            (Some(want), None) => !failed && same(&got, want),
+            (None, _) => failed,
         };
         if equal {
             verdict.score.right += 1;
             verdict.score.equal += 1;
             continue;
         }
-        let better = case.meaning.as_ref().is_some_and(|meaning| means(plan, &got, meaning));
+        let has_unread = |meaning: &Meaning| {
+            let is_call =
+                |name: &str| !meaning.calls.is_empty() && plan.calls.as_ref().is_some_and(|field| field.name == name);
+            unread.iter().any(|name| is_call(name) || meaning.texts.iter().any(|(text, _)| text == name))
+        };
+        let better = case.meaning.as_ref().is_some_and(|meaning| !has_unread(meaning) && means(plan, &got, meaning));
         verdict.score.right += usize::from(better);
-        verdict.losses.extend(causes(plan, &got, want.as_ref(), &case.text, better));
+        match &case.shows {
+            Some((_, loss)) => verdict.losses.push(loss.clone()),
+            None => verdict.losses.extend(causes(plan, &got, want.as_ref(), &case.text, better)),
+        }
         let (output, schema) = (case.text.clone(), want.clone());
         verdict.counterexamples.push(Counterexample { output, schema, template: got, better });
     }

@@ -12,11 +12,13 @@ mod marks;
 mod plan;
 mod shape;
 mod stops;
+mod typed;
 
 use std::collections::HashSet;
 
 use cases::Case;
 use judge::Judged;
+use plan::Plan;
 
 use crate::schema::{Node, Schema};
 use backchat_core::json::Value;
@@ -71,7 +73,11 @@ pub struct Loss {
 
 impl Loss {
     fn new(node: &Node, construct: &str, message: &str) -> Self {
-        Self { path: node.json_path(), construct: construct.to_owned(), message: message.to_owned(), better: false }
+        Self::at(&node.json_path(), construct, message)
+    }
+
+    fn at(path: &str, construct: &str, message: &str) -> Self {
+        Self { path: path.to_owned(), construct: construct.to_owned(), message: message.to_owned(), better: false }
     }
 
     /// The loss as in rows of `--jsonl`.
@@ -161,12 +167,13 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
     let mut cases = cases::cases(&plan, &plan.order(schema), &stops);
     cases.extend(options.samples.iter().map(|text| Case::new(text)));
     let expected = judge::expected(&plan, schema, cases);
+    let unread = judge::unread(&plan, &expected);
 
     let mut best: Option<(Template, Judged)> = None;
     let drafts = draft::styles(&plan, &stops).into_iter().map(|style| draft::draft(&plan, &anchor, &style));
     for value in options.derived.iter().flat_map(|derived| plan.renamed(derived)).chain(drafts) {
         let Ok(loaded) = Template::from_value(&value) else { continue };
-        let verdict = judge::judge(&plan, &loaded.template, &expected);
+        let verdict = judge::judge(&plan, &loaded.template, &expected, &unread);
         if best.as_ref().is_none_or(|(_, known)| verdict.score > known.score) {
             best = Some((loaded.template, verdict));
         }
@@ -174,8 +181,8 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
     let Some((template, Judged { score, losses: found, mut counterexamples })) = best else {
         return none(Loss::new(schema.root(), "patterns", "no response template with these markers loads"));
     };
-    let mut losses = plan.losses;
-    losses.extend(found);
+    let mut losses = audit(&plan, &template, &unread);
+    losses.extend(plan.losses.into_iter().chain(found));
     let mut seen = HashSet::new();
     losses.retain(|loss| seen.insert((loss.path.clone(), loss.construct.clone(), loss.better)));
     let cases = expected.len();
@@ -184,6 +191,20 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
     counterexamples.sort_by_key(|example| (example.better, example.output.len()));
     counterexamples.truncate(MOST_COUNTEREXAMPLES);
     Conversion { status, template: Some(template), losses, cases, passed: score.equal, counterexamples }
+}
+
+/// The losses of fields that the template does not have, or that the proof does not reach.
+fn audit(plan: &Plan, template: &Template, unread: &[&str]) -> Vec<Loss> {
+    let template = template.to_value();
+    let fields = template.get("fields");
+    let lost = plan.fields().filter_map(|(name, path)| {
+        if fields.and_then(|fields| fields.get(name)).is_none() {
+            return Some(Loss::at(path, "second field without markers", "the field is dropped"));
+        }
+        let message = "the schema does not read the field in any output of the proof, so it is not compared";
+        unread.contains(&name).then(|| Loss::at(path, "field that the proof does not reach", message))
+    });
+    lost.collect()
 }
 
 impl Conversion {

@@ -3,6 +3,7 @@
 use super::Loss;
 use super::calls::{self, Calls};
 use super::marks::{self, Context, Mark};
+use super::typed::{self, Change};
 use crate::schema::{Node, Schema, Substitution};
 use backchat_core::json::{Object, Value};
 use backchat_parser::pattern::PatternPart;
@@ -19,6 +20,9 @@ pub(super) struct TextField {
     pub follows: bool,
     /// The content parser, if the value is not text.
     pub content: Option<(&'static str, Value)>,
+    /// A value of the field, and changes to it, if it is JSON.
+    pub example: Value,
+    pub changes: Vec<Change>,
 }
 
 #[derive(Clone, Debug)]
@@ -152,6 +156,8 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
         required,
         follows: false,
         content,
+        example: typed::example(node),
+        changes: if node.parser.is_some() { typed::changes(node, &|path| Some(path.to_vec())) } else { Vec::new() },
     });
     Ok(())
 }
@@ -276,6 +282,12 @@ impl TextField {
 }
 
 impl Plan {
+    /// The names and the paths of all fields.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        let texts = self.texts.iter().map(|field| (field.name.as_str(), field.path.as_str()));
+        texts.chain(self.calls.iter().map(|field| (field.name.as_str(), field.path.as_str())))
+    }
+
     /// The fields in the order in which outputs have them: that of the root's groups, or else content before calls.
     pub fn order(&self, schema: &Schema) -> Vec<String> {
         let groups = schema.root().regex.as_ref().and_then(|regex| regex.pattern.as_ref().ok());

@@ -162,12 +162,7 @@ fn found(shape: &Value, call: &Value, each: bool) -> Option<(String, String)> {
         match value {
             Value::Object(entries) => stack.extend(entries),
             Value::String(text) => {
-                let placeholder = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-                let path = match (placeholder, each) {
-                    (Some("content"), false) => Some(""),
-                    (Some(path), false) => path.strip_prefix("content."),
-                    (path, _) => path,
-                };
+                let path = placeholder(text, each);
                 let Some(value) = path.and_then(|path| Some((path, at(call, path)?))) else { continue };
                 match (key, value) {
                     ("name", (path, _)) => name = Some(path.to_owned()),
@@ -184,6 +179,45 @@ fn found(shape: &Value, call: &Value, each: bool) -> Option<(String, String)> {
         }
     }
     name.zip(arguments)
+}
+
+/// The path of keys that a text of a shape is the placeholder of.
+fn placeholder(text: &str, each: bool) -> Option<&str> {
+    let path = text.strip_prefix('{')?.strip_suffix('}')?;
+    match path {
+        "content" if !each => Some(""),
+        path if !each => path.strip_prefix("content."),
+        path => Some(path),
+    }
+}
+
+fn keys(path: &str) -> impl Iterator<Item = String> {
+    path.split('.').filter(|key| !key.is_empty()).map(str::to_owned)
+}
+
+/// The keys in the JSON that give the value under these keys of the result.
+pub(super) fn source(shape: &Value, path: &[String], each: bool) -> Option<Vec<String>> {
+    match (shape, path) {
+        (Value::String(text), path) => Some(keys(placeholder(text, each)?).chain(path.iter().cloned()).collect()),
+        (shape, [key, path @ ..]) => source(shape.get(key)?, path, each),
+        _ => None,
+    }
+}
+
+/// The keys in the JSON that a call is made of, except its name.
+pub(super) fn sources(shape: &Value, each: bool) -> Vec<Vec<String>> {
+    match shape {
+        Value::String(text) => placeholder(text, each)
+            .map(|path| keys(path).collect())
+            .filter(|keys: &Vec<_>| !keys.is_empty())
+            .into_iter()
+            .collect(),
+        Value::Object(entries) => {
+            let values = entries.iter().filter(|(key, _)| *key != "name");
+            values.flat_map(|(_, value)| sources(value, each)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The shape with the values of `{content}` and `{content.key}` filled in.

@@ -2,6 +2,7 @@
 
 use super::{Body, CallSyntax, Calls};
 use crate::convert::marks::{self, Mark};
+use crate::convert::typed::Change;
 use crate::schema::STRING_MARK;
 use backchat_core::json::{Object, Value};
 
@@ -14,8 +15,38 @@ impl Calls {
         }
     }
 
-    /// A call as a model writes it.
+    /// Calls as a model writes them.
     pub fn write(&self, calls: &[(&str, Value)], gap: &str) -> String {
+        let calls: Vec<String> = calls.iter().map(|(name, arguments)| self.one(name, arguments, None)).collect();
+        self.enclosed(&calls, gap)
+    }
+
+    /// A call with this change to its JSON or its arguments.
+    pub fn write_changed(&self, (name, arguments): &(&str, Value), change: &Change) -> String {
+        self.enclosed(&[self.one(name, arguments, Some(change))], "")
+    }
+
+    /// A call without its marks.
+    fn one(&self, name: &str, arguments: &Value, change: Option<&Change>) -> String {
+        let changed = |value: Value| match change {
+            Some(change) => change.make(value),
+            None => value,
+        };
+        match &self.written {
+            CallSyntax::Object { name: key, arguments: arguments_key } => {
+                let mut call = Value::Object(Object::new());
+                put(&mut call, key, name.into());
+                put(&mut call, arguments_key, arguments.clone());
+                changed(call).to_string()
+            }
+            CallSyntax::Parts { before, between, after } => {
+                format!("{before}{name}{between}{}{after}", self.write_arguments(&changed(arguments.clone())))
+            }
+        }
+    }
+
+    /// Calls between their marks.
+    fn enclosed(&self, calls: &[String], gap: &str) -> String {
         let open = &self.lead;
         let close = self.close.first().map_or("", Mark::sample);
         // The end of the arguments is part of the close.
@@ -23,24 +54,12 @@ impl Calls {
             CallSyntax::Parts { after, .. } => close.strip_prefix(after.as_str()).unwrap_or(close),
             CallSyntax::Object { .. } => close,
         };
-        let one = |(name, arguments): &(&str, Value)| match &self.written {
-            CallSyntax::Object { name: key, arguments: arguments_key } => {
-                let mut call = Value::Object(Object::new());
-                put(&mut call, key, (*name).into());
-                put(&mut call, arguments_key, arguments.clone());
-                call.to_string()
-            }
-            CallSyntax::Parts { before, between, after } => {
-                format!("{before}{name}{between}{}{after}", self.write_arguments(arguments))
-            }
-        };
         let (lead, tail) = self.section.as_ref().map_or(("", ""), |(open, close)| (open.sample(), close.sample()));
         if self.each {
-            let list: Vec<String> = calls.iter().map(one).collect();
-            return format!("{open}{gap}[{}]{gap}{close}", list.join(", "));
+            return format!("{open}{gap}[{}]{gap}{close}", calls.join(", "));
         }
         let gap = if matches!(self.written, CallSyntax::Object { .. }) { gap } else { "" };
-        let calls: Vec<String> = calls.iter().map(|call| format!("{open}{gap}{}{gap}{close}", one(call))).collect();
+        let calls: Vec<String> = calls.iter().map(|call| format!("{open}{gap}{call}{gap}{close}")).collect();
         let mut calls = calls.join("");
         if self.is_last_bare && gap.is_empty() {
             calls.truncate(calls.len() - close.len());
@@ -50,8 +69,8 @@ impl Calls {
 
     fn write_arguments(&self, arguments: &Value) -> String {
         match &self.body {
-            Body::Json(args) if args.get("unquoted_keys").is_some() => bare(arguments),
-            Body::Json(_) | Body::Text => arguments.to_string(),
+            Body::Json(args) => json_text(arguments, args),
+            Body::Text => arguments.to_string(),
             Body::Tags { pattern, .. } => {
                 let Ok(pattern) = backchat_parser::pattern::Pattern::new(pattern) else { return String::new() };
                 let outline = pattern.outline();
@@ -80,7 +99,12 @@ fn put(call: &mut Value, path: &str, value: Value) {
     }
 }
 
-/// Arguments as `gemma4-tool-call` reads them.
+/// A value as the content parser `json` reads it with these arguments.
+pub(in crate::convert) fn json_text(value: &Value, args: &Value) -> String {
+    if args.get("unquoted_keys").is_some() { bare(value) } else { value.to_string() }
+}
+
+/// Values as `gemma4-tool-call` reads them.
 fn bare(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{STRING_MARK}{text}{STRING_MARK}"),

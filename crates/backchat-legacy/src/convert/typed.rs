@@ -1,0 +1,124 @@
+//! What a schema does to parsed JSON besides handing it on, and for each construct a value that shows it.
+
+use super::Loss;
+use crate::schema::{Additional, Node, Parser};
+use backchat_core::json::Value;
+
+/// A change to a JSON value after which the schema may give another value than JSON alone.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    /// The keys down to the value.
+    pub path: Vec<String>,
+    /// The new value; `None` if the key is left out.
+    pub value: Option<Value>,
+    /// The loss if the template reads the changed value differently.
+    pub loss: Loss,
+}
+
+impl Change {
+    /// Makes the change, if the keys above are there.
+    pub fn make(&self, mut root: Value) -> Value {
+        let Some((last, above)) = self.path.split_last() else { return root };
+        let parent = above.iter().try_fold(&mut root, |value, key| match value {
+            Value::Object(entries) => entries.get_mut(key),
+            _ => None,
+        });
+        if let Some(Value::Object(entries)) = parent {
+            match &self.value {
+                Some(value) => drop(entries.insert(last, value.clone())),
+                None => drop(entries.shift_remove(last)),
+            }
+        }
+        root
+    }
+}
+
+/// The key that no schema knows.
+const UNKNOWN: &str = "unknown_key";
+
+/// The changes for a node whose content is JSON. `source` gives the keys in the JSON for keys in the result.
+pub(super) fn changes(node: &Node, source: &dyn Fn(&[String]) -> Option<Vec<String>>) -> Vec<Change> {
+    let mut found = Vec::new();
+    collect(node, &[], &mut found);
+    let located = found.into_iter().filter_map(|change| Some(Change { path: source(&change.path)?, ..change }));
+    located.collect()
+}
+
+fn collect(node: &Node, path: &[String], found: &mut Vec<Change>) {
+    if node.type_name() != Some("object") {
+        return;
+    }
+    let below = |key: &str| [path, &[key.to_owned()]].concat();
+    let (message, value) = match &node.additional {
+        Additional::No => ("the template keeps keys that the schema leaves out", 1_i64.into()),
+        Additional::AsTheyAre => ("the template leaves out keys that the schema keeps", 1_i64.into()),
+        Additional::Parsed(node) => ("the values of other keys are read differently", unread(node)),
+    };
+    let loss = Loss::new(node, "additionalProperties", message);
+    found.push(Change { path: below(UNKNOWN), value: Some(value), loss });
+    for (key, property) in node.properties.iter().flatten().filter(|(_, property)| property.constant.is_none()) {
+        let mut push = |value, construct, message| {
+            found.push(Change { path: below(key), value, loss: Loss::new(property, construct, message) });
+        };
+        if property.default.is_some() {
+            push(None, "default", "the template does not fill in the missing key");
+            push(Some(unread(property)), "default", "the template does not read the key");
+        }
+        if property.has_regex || property.parser.is_some() {
+            continue;
+        }
+        match property.type_name() {
+            Some("integer" | "number" | "boolean") => {
+                push(Some(unread(property)), "type", "the template does not convert texts to this type");
+            }
+            _ => collect(property, &below(key), found),
+        }
+    }
+}
+
+/// A value that the node converts to its type; one of that type if it converts none.
+fn unread(node: &Node) -> Value {
+    match node.type_name() {
+        Some("integer") => "5".into(),
+        Some("number") => "2.5".into(),
+        Some("boolean") => "true".into(),
+        _ => example(node),
+    }
+}
+
+/// A value of the type that the node wants.
+pub(super) fn example(node: &Node) -> Value {
+    match node.type_name() {
+        Some("object") => {
+            let read = node.properties.iter().flatten().filter(|(_, property)| property.constant.is_none());
+            Value::Object(read.map(|(key, property)| (key.clone(), example(property))).collect())
+        }
+        Some("array") => match (&node.items, &node.prefix_items) {
+            (Some(item), _) => Value::List(vec![example(item)]),
+            (None, items) => Value::List(items.iter().flatten().map(example).collect()),
+        },
+        Some("string") => "x".into(),
+        Some("number") => 2.5.into(),
+        Some("boolean") => true.into(),
+        _ => 7_i64.into(),
+    }
+}
+
+/// The changes for a call that is one JSON object, with the shape of its result.
+pub(super) fn changes_of_call(node: &Node, parser: &Parser, shape: Option<&Value>, each: bool) -> Vec<Change> {
+    let is_identity = shape.is_none() || parser.transform.is_none() && node.substitutions.is_empty();
+    let source = |path: &[String]| match shape.filter(|_| !is_identity) {
+        Some(shape) => super::shape::source(shape, path, each),
+        None => Some(path.to_vec()),
+    };
+    let item = node.items.as_deref().unwrap_or(node);
+    let mut changes = changes(item, &source);
+    // A shape fails without its keys; the schema sets them to null or to another value, or leaves them out.
+    let needed = shape.map(|shape| super::shape::sources(shape, each)).unwrap_or_default();
+    changes.extend(needed.into_iter().map(|path| {
+        let key = path.join(".");
+        let message = format!("the template drops a call without `{key}`, and the schema reads it");
+        Change { path, value: None, loss: Loss::new(node, &format!("optional key `{key}`"), &message) }
+    }));
+    changes
+}
