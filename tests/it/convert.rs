@@ -301,6 +301,35 @@ fn every_field_of_many_is_written() {
     assert_eq!(proved_and_read(&fields.join(", "), "<f0>a</f0><f7>b</f7>"), r#"{"f0": "a", "f7": "b"}"#);
 }
 
+#[test]
+fn groups_before_a_call_carry_over_in_their_order() {
+    let calls = r#"{"type": "array", "x-regex-iterator": "<c>(?P<type>\\w+)<sep>(?P<function>.*?)</c>", "items": {
+        "type": "object", "properties": {"type": {"type": "string"}, "function": {"type": "object",
+            "x-regex": "^(?P<name>\\w+)\\n```json\\n(?P<arguments>.*?)\\n```$",
+            "properties": {"name": {"type": "string"}, "arguments": {"type": "object", "x-parser": "json"}}}}}}"#;
+    let schema = with_calls(calls);
+    let output = "<c>function<sep>get\n```json\n{\"a\": 1}\n```</c>";
+    let wanted = r#"{"tool_calls": [{"type": "function", "function": {"name": "get", "arguments": {"a": 1}}}]}"#;
+    let conversion = converted(&schema);
+    assert_eq!(read(&conversion, output), wanted, "{:?}", conversion.losses);
+    let by_schema = Schema::load(&schema).unwrap().schema.parse(output).unwrap();
+    assert_eq!(by_schema["tool_calls"], json::read(wanted).unwrap()["tool_calls"], "the test is wrong");
+}
+
+#[test]
+fn a_group_that_takes_no_part_gets_the_default() {
+    let schema = r#"{"type": "object", "x-regex": "^(?:<t>(?P<thinking>.*?)</t>)?(?P<content>.*)$", "properties": {
+        "thinking": {"type": "string", "default": "-"}, "content": {"type": "string"}}}"#;
+    let conversion = converted(schema);
+    for (output, wanted) in [
+        ("Yes", r#"{"thinking": "-", "content": "Yes"}"#),
+        ("<t>Hm.</t>Yes", r#"{"thinking": "Hm.", "content": "Yes"}"#),
+    ] {
+        assert_eq!(read(&conversion, output), wanted, "{:?}", conversion.losses);
+        assert_eq!(Schema::load(schema).unwrap().schema.parse(output).unwrap().to_string(), wanted);
+    }
+}
+
 /// Each schema does to its values what a template cannot.
 #[test]
 fn what_a_schema_does_to_its_values_is_a_loss() {
@@ -344,14 +373,40 @@ fn what_a_schema_does_to_its_values_is_a_loss() {
             "type",
         ),
         (
+            with_calls(&item(
+                r#""x-regex": "^(?P<n>\\d+) (?P<name>\\w+)>(?P<arguments>.*)$", "properties": {
+                    "n": {"type": "integer"}, "name": {}, "arguments": {"type": "object", "x-parser": "json"}}"#,
+            )),
+            &*format!("{items}.properties.n"),
+            "property of a call",
+        ),
+        (
             field(r#""x-parser": "json", "type": "object", "properties": {"a": {"type": "integer"}}"#),
             "$.properties.content.properties.a",
             "type",
         ),
         (
+            field(r#""x-parser": "json", "type": "object", "properties": {"a": {"type": "integer"}}"#)
+                .replace("{\"content\"", r#"{"text": {"x-regex": "<t>(.*?)</t>"}, "content""#)
+                .replacen('{', r#"{"required": ["text", "content"], "#, 1),
+            "$.properties.content.properties.a",
+            "type",
+        ),
+        (
+            field(r#""type": "string", "x-regex-substitutions": [["colour", "color"]]"#),
+            "$.properties.content",
+            "x-regex-substitutions",
+        ),
+        (
             field(r#""type": "string""#).replace("<a>(.*?)</a>", r"<(?=a)\\w>(.*?)</a>"),
             "$.properties.content",
             "field that the proof does not reach",
+        ),
+        (
+            r#"{"type": "object", "x-regex": "<a>(?P<content>.*?)</a>(?P<rest>.*)", "properties": {"content": {}}}"#
+                .to_owned(),
+            "$",
+            "group `rest` without a property",
         ),
     ] {
         let conversion = converted(&schema);

@@ -257,13 +257,32 @@ fn from_parts(item: &Node, inside: &[PatternPart], context: Context) -> Result<C
     let taken = TakenApart { item, function, context };
     let arguments = function.property("arguments").ok_or_else(|| taken.cannot("call without arguments"))?;
     let name = function.property("name").ok_or_else(|| taken.cannot("call without a name"))?;
-    let parts = outline(function).or_else(|| outline(item)).unwrap_or_else(|| inside.to_vec());
+    let is_whole = marks::named(inside, "name").and(marks::named(inside, "arguments")).is_some();
+    let own = || outline(function).or_else(|| outline(item));
+    let parts = if is_whole { None } else { own() }.unwrap_or_else(|| inside.to_vec());
     let is_arguments =
         |part: &PatternPart| matches!(part, PatternPart::Group { name: Some(name), .. } if name == "arguments");
     match parts.iter().position(is_arguments).filter(|_| marks::named(&parts, "name").is_some()) {
         Some(place) => taken.by_one_pattern(&parts, place, arguments),
         None => taken.by_two_patterns(name, arguments),
     }
+}
+
+/// The parts of a list's pattern, with those of its items' properties in the place of the groups that these read.
+pub(super) fn spliced(parts: Vec<PatternPart>, list: &Node) -> Vec<PatternPart> {
+    let inner = |part: &PatternPart| match part {
+        PatternPart::Group { name: Some(name), .. } => {
+            let property = list.items.as_ref()?.property(name)?;
+            outline(property).filter(|parts| property.parser.is_none() && marks::named(parts, "name").is_some())
+        }
+        _ => None,
+    };
+    let is_text = |part: &PatternPart| !matches!(part, PatternPart::Start | PatternPart::End);
+    let splice = |part: PatternPart| match inner(&part) {
+        Some(parts) => parts.into_iter().filter(is_text).collect(),
+        None => vec![part],
+    };
+    parts.into_iter().flat_map(splice).collect()
 }
 
 /// The parts of a node's pattern, if it has one.

@@ -100,27 +100,60 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
             cases.push(Case { text, meaning: Some(meaning), is_stopped: !tail.is_empty(), is_guess, shows: None });
         }
     }
-    cases.extend(changed(plan));
+    cases.extend(changed(plan, order));
     let mut seen = std::collections::HashSet::new();
     cases.retain(|case| seen.insert(case.text.clone()));
     cases
 }
 
-/// The outputs that show what the schema does to the values of JSON.
-fn changed(plan: &Plan) -> Vec<Case> {
-    let calls = plan.calls.iter().flat_map(|field| {
-        let write = |change| field.calls.write_changed(&weather(), change);
-        field.calls.changes.iter().map(move |change| Case::showing(&write(change), &field.name, &change.loss))
-    });
-    let texts = plan.texts.iter().flat_map(|field| {
-        let write = |change: &Change| {
-            let args = field.content.as_ref().map_or(&Value::Null, |(_, args)| args);
+/// The outputs that show what the schema does to the values of a field: with the field alone, and with the others,
+/// without which a schema may fail.
+fn changed(plan: &Plan, order: &[String]) -> Vec<Case> {
+    let mut found = Vec::new();
+    if let Some(field) = &plan.calls {
+        let calls = &field.calls;
+        found.extend(
+            calls
+                .changes
+                .iter()
+                .map(|change| (&field.name, calls.write_changed(&weather(), change), change.loss.clone())),
+        );
+    }
+    for field in &plan.texts {
+        let around = |text: &str| {
             let close = field.context.close.first().map_or("", Mark::sample);
-            format!("{}{}{close}", field.context.lead, json_text(&change.make(field.example.clone()), args))
+            format!("{}{text}{close}", field.context.lead)
         };
-        field.changes.iter().map(move |change| Case::showing(&write(change), &field.name, &change.loss))
+        let args = field.content.as_ref().map_or(&Value::Null, |(_, args)| args);
+        let json = |change: &Change| around(&json_text(&change.make(field.example.clone()), args));
+        found.extend(field.changes.iter().map(|change| (&field.name, json(change), change.loss.clone())));
+        let rewritten = rewritten(plan, field).map(|text| around(&format!("Let me see {text}")));
+        let message = "the template does not rewrite the text of the field";
+        let loss = Loss::at(&field.path, "x-regex-substitutions", message);
+        found.extend(rewritten.map(|text| (&field.name, text, loss.clone())));
+    }
+    let outputs = found.iter().flat_map(|(name, text, loss)| {
+        [text.clone(), among(plan, order, name, text)].map(|text| Case::showing(&text, name, loss))
     });
-    calls.chain(texts).collect()
+    outputs.collect()
+}
+
+/// The texts that the schema rewrites in a field, except those of other fields.
+fn rewritten<'p>(plan: &Plan, field: &'p TextField) -> impl Iterator<Item = &'p String> {
+    let opens = plan.texts.iter().flat_map(TextField::opens);
+    let mut opens: Vec<Mark> = opens.chain(plan.calls.iter().flat_map(|field| field.calls.open.clone())).collect();
+    opens.retain(|open| !open.sample().is_empty());
+    field.rewritten.iter().filter(move |text| !opens.iter().any(|open| text.contains(open.sample())))
+}
+
+/// A field's text in its place among the other texts.
+fn among(plan: &Plan, order: &[String], name: &str, text: &str) -> String {
+    let piece = |other: &String| match plan.texts.iter().find(|field| field.name == *other) {
+        _ if other == name => text.to_owned(),
+        Some(field) => written(field).into_iter().nth(1).map_or(String::new(), |(text, _)| text),
+        None => String::new(),
+    };
+    order.iter().map(piece).collect()
 }
 
 /// Text that may follow the last field of a turn without a meaning: a token the schema does not know, and prose.

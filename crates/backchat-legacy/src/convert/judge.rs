@@ -83,7 +83,7 @@ pub(super) fn judge(plan: &Plan, template: &Template, expected: &[Expected], unr
         let got = finished.map(|finished| Value::Object(finished.message)).unwrap_or_default();
         let equal = match (want, &case.shows) {
             (Some(want), Some((field, _))) => {
-                got.get(field).zip(want.get(field)).is_some_and(|(got, want)| alike(got, want))
+                !differs(&plain(&got).unwrap_or_default(), &plain(want).unwrap_or_default(), field)
             }
             (Some(want), None) => !failed && same(&got, want),
             (None, _) => failed,
@@ -177,6 +177,14 @@ fn spelled_alike(given: &Value, meant: &Value) -> bool {
     }
 }
 
+/// Whether a field differs in two messages without empty values.
+fn differs(got: &Object, want: &Object, name: &str) -> bool {
+    match (got.get(name), want.get(name)) {
+        (Some(got), Some(want)) => !alike(got, want),
+        (got, want) => got.is_some() != want.is_some(),
+    }
+}
+
 /// Why two messages differ, field by field.
 fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: bool) -> Vec<Loss> {
     let loss = |(path, construct, message): Cause<'_>| Loss {
@@ -195,13 +203,9 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
         return vec![loss(("$", "x-regex over the whole output", message.to_owned()))];
     }
     let (got, want) = (plain(got).unwrap_or_default(), plain(want).unwrap_or_default());
-    let differs = |name: &str| match (got.get(name), want.get(name)) {
-        (Some(got), Some(want)) => !alike(got, want),
-        (got, want) => got.is_some() != want.is_some(),
-    };
-    let texts = plan.texts.iter().filter(|field| differs(&field.name));
+    let texts = plan.texts.iter().filter(|field| differs(&got, &want, &field.name));
     let mut losses: Vec<Loss> = texts.map(|field| loss(cause_of_text(plan, field, &got, &want))).collect();
-    let calls = plan.calls.as_ref().filter(|field| differs(&field.name));
+    let calls = plan.calls.as_ref().filter(|field| differs(&got, &want, &field.name));
     losses.extend(calls.map(|field| loss(cause_of_calls(field, &got, &want))));
     if losses.is_empty() {
         let message = format!("the messages differ for an output of {} characters", output.chars().count());

@@ -2,7 +2,7 @@
 
 use super::Loss;
 use super::calls::{self, Calls};
-use super::marks::{self, Context, Mark};
+use super::marks::{self, Context, Mark, Surrounded};
 use super::typed::{self, Change};
 use crate::schema::{Node, Schema, Substitution};
 use backchat_core::json::{Object, Value};
@@ -22,6 +22,8 @@ pub(super) struct TextField {
     pub content: Option<(&'static str, Value)>,
     /// A value of the field, and changes to it, if it is JSON.
     pub example: Value,
+    /// Texts that the schema rewrites before it reads the field.
+    pub rewritten: Vec<String>,
     pub changes: Vec<Change>,
 }
 
@@ -46,9 +48,8 @@ pub(super) struct Plan {
 /// The most fields a schema may have: each is written in several ways, in every combination.
 const MOST_FIELDS: usize = 24;
 
-/// Reads a schema; the reason if no template can replace it.
-pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
-    let root = schema.root();
+/// The reason if no template can give a message like that of this root.
+fn refused(root: &Node) -> Result<(), Loss> {
     if root.constant.is_some() {
         return Err(Loss::new(root, "root that is a constant", "the message does not depend on the output"));
     }
@@ -65,6 +66,13 @@ pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
         let construct = if root.parser.is_some() { "x-parser at the root" } else { "x-regex-key-value at the root" };
         return Err(Loss::new(root, construct, "a response template reads fields between markers, not a single value"));
     }
+    Ok(())
+}
+
+/// Reads a schema; the reason if no template can replace it.
+pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
+    let root = schema.root();
+    refused(root)?;
     let outline = match root.regex.as_ref().map(|regex| &regex.pattern) {
         Some(Ok(pattern)) => Some(pattern.outline()),
         Some(Err(error)) => {
@@ -72,17 +80,23 @@ pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
         }
         None => None,
     };
-    let mut plan = Plan::default();
+    let names = root.value_names();
+    let mut plan = Plan { losses: typed::unnamed(root, &names), ..Plan::default() };
     let is_calls = |node: &Node| node.iterator.is_some() || calls::is_list(node);
     let properties = || root.properties.iter().flatten();
     for (name, constant) in properties().filter_map(|(name, node)| Some((name, node.constant.as_ref()?))) {
         plan.defaults.insert(name.clone(), constant.clone());
     }
+    // A property of groups gets its default if its group takes no part.
+    let default = |node: &Node| node.default.clone().filter(|_| !names.is_empty() && node.constant.is_none());
+    for (name, default) in properties().filter_map(|(name, node)| Some((name, default(node)?))) {
+        plan.defaults.insert(name.clone(), default);
+    }
     // Calls are read last, when the markers of text fields are known.
     let (lists, texts): (Vec<_>, Vec<_>) =
         properties().filter(|(_, node)| node.constant.is_none()).partition(|(_, node)| is_calls(node));
     for (name, node) in texts.into_iter().chain(lists) {
-        let required = root.required.contains(name);
+        let required = root.required.contains(name) && default(node).is_none();
         if let Err(loss) = field(&mut plan, name, node, outline.as_deref(), required) {
             plan.losses.push(loss);
         }
@@ -114,17 +128,13 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
         return Err(Loss::new(node, "property that no group takes", "the field is never read, and is dropped"));
     }
     if node.iterator.is_some() || calls::is_list(node) {
-        if plan.calls.is_some() {
-            return Err(Loss::new(node, "second list of calls", "only the first list is carried over"));
-        }
-        // A pattern whose groups are the name and the arguments is the call as a whole.
-        let place = match own.as_deref() {
-            Some(whole) if marks::named(whole, "name").is_some() => Some((whole, Context::default())),
-            own => own.and_then(marks::only),
-        };
-        let closes: Vec<&Mark> =
-            plan.texts.iter().filter(|field| !field.is_implicit()).flat_map(|field| &field.context.close).collect();
-        let calls = calls::read(node, place, from_root, &|mark| closes.contains(&mark))?;
+        let calls = calls_of(plan, node, own, from_root)?;
+        let item = node.items.as_deref().filter(|item| item.parser.is_none() && node.parser.is_none());
+        plan.losses.extend(
+            item.zip(calls.shape.as_ref())
+                .into_iter()
+                .flat_map(|(item, shape)| typed::dropped(item, shape, &node.value_names())),
+        );
         plan.calls = Some(CallField { name: name.to_owned(), path, calls, required });
         return Ok(());
     }
@@ -157,9 +167,38 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
         follows: false,
         content,
         example: typed::example(node),
+        rewritten: node.substitutions.iter().filter_map(matched).collect(),
         changes: if node.parser.is_some() { typed::changes(node, &|path| Some(path.to_vec())) } else { Vec::new() },
     });
     Ok(())
+}
+
+/// The calls of a list: `own` are the parts of its pattern, `outer` is the group of the root's.
+fn calls_of(
+    plan: &Plan,
+    node: &Node,
+    own: Option<Vec<PatternPart>>,
+    outer: Option<Surrounded<'_>>,
+) -> Result<Calls, Loss> {
+    if plan.calls.is_some() {
+        return Err(Loss::new(node, "second list of calls", "only the first list is carried over"));
+    }
+    // A pattern whose groups are the name and the arguments is the call as a whole.
+    let own = own.map(|parts| calls::spliced(parts, node));
+    let place = match own.as_deref() {
+        Some(whole) if marks::named(whole, "name").is_some() => Some((whole, Context::default())),
+        own => own.and_then(marks::only),
+    };
+    let closes: Vec<&Mark> =
+        plan.texts.iter().filter(|field| !field.is_implicit()).flat_map(|field| &field.context.close).collect();
+    calls::read(node, place, outer, &|mark| closes.contains(&mark))
+}
+
+/// A text that a substitution rewrites.
+fn matched(substitution: &Substitution) -> Option<String> {
+    let pattern = substitution.regex.pattern.as_ref().ok()?;
+    let text = marks::sample(&pattern.outline(), &|_, _| "x".to_owned());
+    Some(text).filter(|text| !text.trim().is_empty())
 }
 
 /// The texts that a substitution drops everywhere.

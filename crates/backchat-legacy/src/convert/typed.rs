@@ -104,6 +104,31 @@ pub(super) fn example(node: &Node) -> Value {
     }
 }
 
+/// The losses of what the shape of a call that patterns parse does not carry over. `names` are the values that the node
+/// gets by name.
+pub(super) fn dropped(node: &Node, shape: &Value, names: &[&str]) -> Vec<Loss> {
+    let own = node.value_names();
+    let names = if names.is_empty() { &own } else { names };
+    let mut losses = unnamed(node, names);
+    for (key, property) in node.properties.iter().flatten().filter(|(_, property)| property.constant.is_none()) {
+        match shape.get(key) {
+            None => losses.push(Loss::new(property, "property of a call", "the property is dropped")),
+            Some(_) if !names.is_empty() && property.default.is_some() => {
+                losses.push(Loss::new(property, "default", "the template does not fill in the missing key"));
+            }
+            Some(shape @ Value::Object(_)) => losses.extend(dropped(property, shape, &[])),
+            Some(_) => {}
+        }
+    }
+    losses
+}
+
+/// The losses of groups that have no property, which the schema keeps as they are.
+pub(super) fn unnamed(node: &Node, names: &[&str]) -> Vec<Loss> {
+    let kept = names.iter().filter(|name| node.property(name).is_none() && !matches!(node.additional, Additional::No));
+    kept.map(|name| Loss::new(node, &format!("group `{name}` without a property"), "the group is dropped")).collect()
+}
+
 /// The changes for a call that is one JSON object, with the shape of its result.
 pub(super) fn changes_of_call(node: &Node, parser: &Parser, shape: Option<&Value>, each: bool) -> Vec<Change> {
     let is_identity = shape.is_none() || parser.transform.is_none() && node.substitutions.is_empty();

@@ -81,6 +81,12 @@ impl Node {
         self.properties.as_ref()?.iter().find(|(key, _)| key == name).map(|(_, node)| node)
     }
 
+    /// The names of its pattern's groups, which give values by name: a property that none gives has its default.
+    pub fn value_names(&self) -> Vec<&str> {
+        let regex = self.iterator.as_ref().or(self.regex.as_ref()).and_then(|regex| regex.pattern.as_ref().ok());
+        regex.into_iter().flat_map(|pattern| pattern.named_groups()).map(|(name, _)| &**name).collect()
+    }
+
     /// The nodes one step below.
     pub fn children(&self) -> Vec<&Node> {
         let additional = match &self.additional {
