@@ -1,5 +1,7 @@
 //! The deltas of an OpenAI stream as JSON texts, kept until they are taken.
 
+use std::collections::HashSet;
+
 use crate::argument::bc_text;
 use crate::chosen::Chosen;
 use backchat_parser::deltas::{Delta, Deltas, ReasoningName};
@@ -20,9 +22,14 @@ struct Queue {
     ends: Vec<usize>,
     /// How many were taken.
     taken: usize,
-    call_id_prefix: String,
-    /// The ids that the model wrote.
-    ids: Vec<String>,
+    call_ids: CallIds,
+}
+
+/// The ids of the calls of one message: the model's own if it is unique, else a new one.
+#[derive(Debug)]
+struct CallIds {
+    prefix: String,
+    known: HashSet<String>,
 }
 
 impl Chat {
@@ -32,8 +39,7 @@ impl Chat {
             json: String::new(),
             ends: Vec::new(),
             taken: 0,
-            call_id_prefix: chosen.call_id_prefix.clone(),
-            ids: Vec::new(),
+            call_ids: CallIds { prefix: chosen.call_id_prefix.clone(), known: HashSet::new() },
         };
         let mut chat = Self { deltas: Deltas::new(parser, chosen.chat?), queue };
         chat.deltas.add_kept(parser.kept_text().unwrap_or_default());
@@ -81,12 +87,7 @@ impl Chat {
 impl Queue {
     fn push(&mut self, delta: Delta<'_>) {
         let call_id = match delta {
-            Delta::Call { index, id, .. } => {
-                let own = id.filter(|id| !id.is_empty() && !self.ids.iter().any(|known| known == id));
-                let id = own.map_or_else(|| format!("{}{index}", self.call_id_prefix), str::to_owned);
-                self.ids.push(id.clone());
-                id
-            }
+            Delta::Call { index, id, .. } => self.call_ids.next(index, id),
             _ => String::new(),
         };
         delta.write_to(ReasoningName::default(), &call_id, &mut self.json);
@@ -99,6 +100,41 @@ impl Queue {
             self.json.clear();
             self.ends.clear();
             self.taken = 0;
+        }
+    }
+}
+
+impl CallIds {
+    /// The id of the call with this index. A new id ends in the index, or in the next number that makes it unique.
+    fn next(&mut self, index: usize, own: Option<&str>) -> String {
+        let mut id = own.unwrap_or_default().to_owned();
+        let mut number = index;
+        while id.is_empty() || self.known.contains(&id) {
+            id = format!("{}{number}", self.prefix);
+            number += 1;
+        }
+        self.known.insert(id.clone());
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_of_a_message_has_an_id_of_its_own() {
+        for (own, ids) in [
+            (vec!["", "a", ""], vec!["call_0", "a", "call_2"]),
+            (vec!["a", "a"], vec!["a", "call_1"]),
+            (vec!["call_1", ""], vec!["call_1", "call_2"]),
+            (vec!["call_1", "call_1"], vec!["call_1", "call_2"]),
+            (vec!["", "call_0"], vec!["call_0", "call_1"]),
+            (vec!["call_0", "call_2", "call_0"], vec!["call_0", "call_2", "call_3"]),
+        ] {
+            let mut call_ids = CallIds { prefix: "call_".to_owned(), known: HashSet::new() };
+            let given: Vec<_> = own.iter().enumerate().map(|(index, id)| call_ids.next(index, Some(id))).collect();
+            assert_eq!(given, ids, "{own:?}");
         }
     }
 }
