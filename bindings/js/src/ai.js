@@ -1,40 +1,44 @@
 // A middleware for the AI SDK: raw text of a model in; reasoning, text and tool calls out, streamed.
 
 import { Parser } from "./parser.js";
+import { Verdicts, parsed } from "./verdicts.js";
 
 /**
  * Reads the text of a language model with a response template: `wrapLanguageModel({ model, middleware })`. `prefix` is the
  * end of the prompt, or a function of the call's parameters; the other options are those of a parser.
  */
 export function responseTemplate({ template, prefix, ...options }) {
-  const begin = (params) => {
+  const begin = (params, chat) => {
     const functions = (params.tools ?? []).filter((tool) => tool.type === "function");
     const tools = functions.map(({ name, inputSchema }) => ({ type: "function", function: { name, parameters: inputSchema } }));
     const parserOptions = {
       callIdPrefix: `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}_`,
       ...options,
-      chat: "growing",
+      chat,
       prefix: typeof prefix === "function" ? prefix(params) : prefix,
     };
-    return new Parts(new Parser(template, tools.length > 0 ? { tools, ...parserOptions } : parserOptions));
+    return new Parser(template, tools.length > 0 ? { tools, ...parserOptions } : parserOptions);
   };
   return {
     specificationVersion: "v4",
 
     async wrapGenerate({ doGenerate, params }) {
       const result = await doGenerate();
-      const parts = begin(params);
+      const parser = begin(params, "whole");
       const isText = ({ type }) => type === "text";
-      const stream = result.content.filter(isText).flatMap(({ text }) => parts.feed(text));
-      stream.push(...parts.finish(result.finishReason));
-      const read = contentOf(stream);
+      for (const { text } of result.content.filter(isText)) parser.feed(text);
+      parser.finish({ cutOff: isCutOff(result.finishReason) });
+      const read = contentOf(parser.deltas());
+      parser.free();
+      const hasCalls = read.some(({ type }) => type === "tool-call");
       // What the provider gave besides text keeps its place before it.
-      return { ...result, content: [...result.content.filter((part) => !isText(part)), ...read], finishReason: parts.reason };
+      const content = [...result.content.filter((part) => !isText(part)), ...read];
+      return { ...result, content, finishReason: reasonOf(result.finishReason, hasCalls) };
     },
 
     async wrapStream({ doStream, params }) {
       const result = await doStream();
-      const parts = begin(params);
+      const parts = new Parts(begin(params, "growing"));
       const transform = new TransformStream({
         transform(part, controller) {
           const send = (list) => list.forEach((made) => controller.enqueue(made));
@@ -57,28 +61,40 @@ export function responseTemplate({ template, prefix, ...options }) {
   };
 }
 
+const isCutOff = (reason) => reason?.unified === "length";
+
+/** The model's reason with its calls in mind. */
+function reasonOf(reason, hasCalls) {
+  return hasCalls && reason?.unified === "stop" ? { ...reason, unified: "tool-calls" } : reason;
+}
+
 /** The parts of a stream that the deltas of an answer make. */
 class Parts {
   #parser;
   #open = null;
   #count = 0;
-  #calls = 0;
+  #verdicts;
+  // The calls whose `tool-call` is not sent yet: it has to wait until the parser has read the region that they are in.
+  #waiting = [];
+  #hasCalls = false;
 
   constructor(parser) {
     this.#parser = parser;
+    this.#verdicts = new Verdicts(parser.initialEvents);
   }
 
   feed(text) {
-    this.#parser.feed(text);
+    this.#verdicts.add(this.#parser.feed(text));
     return this.#take();
   }
 
   /** Ends the answer; `reason` is the model's with a call in mind. */
   finish(reason) {
-    this.#parser.finish({ cutOff: reason?.unified === "length" });
+    const cutOff = isCutOff(reason);
+    this.#verdicts.add(this.#parser.finish({ cutOff }).events, cutOff);
     const parts = this.#take();
     this.#close(parts);
-    this.reason = this.#calls > 0 && reason?.unified === "stop" ? { ...reason, unified: "tool-calls" } : reason;
+    this.reason = reasonOf(reason, this.#hasCalls);
     this.#parser.free();
     return parts;
   }
@@ -90,6 +106,8 @@ class Parts {
       if (reasoning !== undefined) this.#text("reasoning", reasoning, parts);
       for (const call of calls ?? []) this.#call(call, parts);
     }
+    if (this.#verdicts.of(this.#open) !== undefined) this.#close(parts);
+    this.#settle(parts);
     return parts;
   }
 
@@ -102,10 +120,10 @@ class Parts {
     parts.push({ type: `${type}-delta`, id: this.#open.id, delta });
   }
 
-  #call({ id, function: { name, arguments: more } }, parts) {
+  #call({ index, id, function: { name, arguments: more } }, parts) {
     if (id !== undefined) {
       this.#close(parts);
-      this.#open = { type: "call", id, name, input: "" };
+      this.#open = { type: "call", index, id, input: "" };
       parts.push({ type: "tool-input-start", id, toolName: name });
     }
     if (more !== "") {
@@ -123,31 +141,40 @@ class Parts {
       return;
     }
     parts.push({ type: "tool-input-end", id: open.id });
-    // A call that was cut off is not one.
-    if (isJson(open.input)) {
-      this.#calls++;
-      parts.push({ type: "tool-call", toolCallId: open.id, toolName: open.name, input: open.input });
-    }
+    this.#waiting.push(open);
+    this.#settle(parts);
+  }
+
+  /** Sends the calls that the message has, as it has them. */
+  #settle(parts) {
+    this.#waiting = this.#waiting.filter((call) => {
+      const verdict = this.#verdicts.of(call);
+      if (verdict) {
+        this.#hasCalls = true;
+        const json = JSON.stringify(verdict.arguments);
+        // The model's own text, if the parser read the same in it.
+        const input = JSON.stringify(parsed(call.input)) === json ? call.input : json;
+        parts.push({ type: "tool-call", toolCallId: call.id, toolName: verdict.name, input });
+      }
+      return verdict === undefined;
+    });
   }
 }
 
-function isJson(text) {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The content that the parts of a stream add up to. */
-function contentOf(parts) {
+/** The content that the deltas of a whole answer add up to. */
+function contentOf(deltas) {
   const content = [];
-  for (const part of parts) {
-    const [type, what] = part.type.split("-");
-    if (part.type === "tool-call") content.push(part);
-    else if (type !== "tool" && what === "start") content.push({ type, text: "" });
-    else if (type !== "tool" && what === "delta") content.at(-1).text += part.delta;
+  const add = (type, text) => {
+    if (content.at(-1)?.type !== type) content.push({ type, text: "" });
+    content.at(-1).text += text;
+  };
+  for (const { content: text, reasoning_content: reasoning, tool_calls: calls } of deltas) {
+    if (text !== undefined) add("text", text);
+    if (reasoning !== undefined) add("reasoning", reasoning);
+    for (const { id, function: { name, arguments: input } } of calls ?? []) {
+      if (id === undefined) content.at(-1).input += input;
+      else content.push({ type: "tool-call", toolCallId: id, toolName: name, input });
+    }
   }
   return content;
 }

@@ -76,3 +76,44 @@ test("a call that was cut off is not made", { skip }, async () => {
   const whole = await ai.generateText({ model: model([text], reason), prompt: "Is it warm?", tools: tools() });
   assert.deepEqual([whole.toolCalls, whole.finishReason, whole.reasoningText], [[], "length", "I ask."]);
 });
+
+/** The parts and the finish reason of an answer that is streamed in pieces of this size; 0 is the whole answer at once. */
+async function read(text, size, reason) {
+  if (size === 0) {
+    const { content, finishReason } = await middleware.wrapGenerate({
+      doGenerate: async () => ({ content: [{ type: "text", text }], finishReason: reason }),
+      params: {},
+    });
+    return [content, finishReason];
+  }
+  const deltas = text.match(new RegExp(`.{1,${size}}`, "gsu")).map((delta) => ({ type: "text-delta", id: "0", delta }));
+  const answer = ReadableStream.from([...deltas, { type: "finish", finishReason: reason, usage }]);
+  const { stream } = await middleware.wrapStream({ doStream: async () => ({ stream: answer }), params: {} });
+  const parts = [];
+  for await (const part of stream) parts.push(part);
+  return [parts, parts.at(-1).finishReason];
+}
+
+test("the calls that are made are those of the message", async () => {
+  for (const [body, calls, unified = "stop"] of [
+    ['{"name": "rm", "arguments": {"n": 1}}</call>', [["rm", '{"n": 1}']]],
+    ['{"name": "rm", "arguments": {"n": 1}, oops}</call>', []],
+    ['{"name": "rm", "arguments": {"n": 1}} more</call>', []],
+    ['{"name": "rm", "arguments": {"n": 1}', []],
+    ['{"name": "rm", "arguments": {"n": 1}', [], "length"],
+    ['{"name": "rm", "arguments": {"n": 1}, "name": "ls"}</call>', [["ls", '{"n": 1}']]],
+    ['{"name": "rm", "arguments": {"n": 1}, "arguments": {"n": 2}}</call>', [["rm", '{"n": 2}']]],
+    ['{"name": "rm", "arguments": {"n": 1, "n": 2}}</call>', [["rm", '{"n": 2}']]],
+    ['{"name": "rm", "arguments": null}</call>', [["rm", "{}"]]],
+    ['{"name": "rm", "arguments": "{\\"n\\": 1}"}</call>', [["rm", '{"n": 1}']]],
+    ['{"name": "rm", "arguments": [1]}</call>', []],
+    ['{"name": "rm", "arguments": {"n": 1}, oops}</call><call>{"name": "ls", "arguments": {}}</call>', [["ls", "{}"]]],
+  ]) {
+    for (const size of [0, 1, 5, 1000]) {
+      const [parts, reason] = await read(`I ask.</think><call>${body}`, size, { unified, raw: unified });
+      const made = parts.filter(({ type }) => type === "tool-call").map(({ toolName, input }) => [toolName, JSON.parse(input)]);
+      assert.deepEqual(made, calls.map(([name, json]) => [name, JSON.parse(json)]), `${body} in pieces of ${size}`);
+      assert.equal(reason.unified, made.length > 0 ? "tool-calls" : unified, body);
+    }
+  }
+});
