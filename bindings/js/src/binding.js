@@ -62,7 +62,8 @@ class Binding {
   }
 
   allocate(size) {
-    const at = this.calls.bc_memory_new(size);
+    // WebAssembly returns a signed number, and half of its memory is above the largest one.
+    const at = this.calls.bc_memory_new(size) >>> 0;
     if (at === 0) throw new RangeError("backchat is out of memory");
     return at;
   }
