@@ -15,6 +15,9 @@ export class BackchatError extends Error {
 }
 
 const TEXT_ABOVE = 48;
+// How many bytes of room for texts there are at least, and how many are kept for the next one.
+const LEAST_ROOM = 4096;
+const KEPT_ROOM = 1 << 20;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -47,10 +50,10 @@ class Binding {
     this.bytes = new Uint8Array(0);
     // Where calls write their results, and where texts are written for them.
     this.results = this.allocate(64);
-    this.room = 4096;
-    this.input = this.allocate(this.room);
+    this.input = 0;
+    this.room = 0;
+    this.makeRoom(0);
     this.names = [];
-    this.refresh();
   }
 
   /** Views of the memory end when it grows. */
@@ -79,8 +82,7 @@ class Binding {
   /** Writes a text into `input` as UTF-8; returns its length in bytes. A surrogate alone becomes U+FFFD. */
   put(text) {
     const length = text.length;
-    if (3 * length > this.room) this.makeRoom(3 * length);
-    this.refresh();
+    this.makeRoom(3 * length);
     if (length <= TEXT_ABOVE) {
       const { bytes, input } = this;
       let i = 0;
@@ -90,10 +92,24 @@ class Binding {
     return encoder.encodeInto(text, this.bytes.subarray(this.input, this.input + this.room)).written;
   }
 
+  /** Writes ids into `input`; returns how many there are. */
+  putIds(ids) {
+    const list = Uint32Array.from(ids, Number);
+    this.makeRoom(4 * list.length);
+    this.words.set(list, this.input >>> 2);
+    return list.length;
+  }
+
+  /** Makes room in `input` for so many bytes. What was there is freed first, so that much of it is never kept for long. */
   makeRoom(size) {
-    this.calls.bc_memory_free(this.input, this.room);
-    this.room = size;
-    this.input = this.allocate(size);
+    if (size >= this.room || this.room > KEPT_ROOM) {
+      this.calls.bc_memory_free(this.input, this.room);
+      [this.input, this.room] = [0, 0];
+      const room = Math.max(size, LEAST_ROOM);
+      this.input = this.allocate(room);
+      this.room = room;
+    }
+    this.refresh();
   }
 
   text(at, length) {

@@ -116,11 +116,8 @@ export class Parser extends Owner {
   /** Feeds more ids; returns their events. */
   feedIds(ids) {
     const module = this.#module;
-    const list = Uint32Array.from(ids, Number);
-    if (4 * list.length > module.room) module.makeRoom(4 * list.length);
-    module.refresh();
-    module.words.set(list, module.input >>> 2);
-    module.check(module.calls.bc_parser_feed_ids(this[HANDLE], module.input, list.length, 0, 0));
+    const count = module.putIds(ids);
+    module.check(module.calls.bc_parser_feed_ids(this[HANDLE], module.input, count, 0, 0));
     return this.#events("", -1);
   }
 
@@ -256,11 +253,8 @@ function begin(template, prefix, promptIds, tools, options) {
         const length = module.put(prefix);
         return module.make((to) => module.calls.bc_parser_new(template[HANDLE], module.input, length, at, to));
       }
-      const ids = Uint32Array.from(promptIds, Number);
-      if (4 * ids.length > module.room) module.makeRoom(4 * ids.length);
-      module.refresh();
-      module.words.set(ids, module.input >>> 2);
-      return module.make((to) => module.calls.bc_parser_new_after_ids(template[HANDLE], module.input, ids.length, at, to));
+      const count = module.putIds(promptIds);
+      return module.make((to) => module.calls.bc_parser_new_after_ids(template[HANDLE], module.input, count, at, to));
     });
   } finally {
     ownTools?.free();

@@ -1,8 +1,8 @@
-// The memory of the module: more of it than a signed number counts.
+// The memory of the module: more of it than a signed number counts, and none left.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Template, parse } from "backchat";
+import { Parser, Template, parse } from "backchat";
 import { TEMPLATE } from "./template.mjs";
 
 const { binding } = await import(new URL("binding.js", import.meta.resolve("backchat")));
@@ -27,4 +27,23 @@ test("texts may be above 2 GB", () => {
     assert.ok(parse(template, long, { prefix: "<bot>" }).message.content === long.trim(), "a long text");
     assert.equal(parse(template, "Hi<end>", { prefix: "<bot>" }).message.content, "Hi");
   });
+});
+
+test("a text for which there is no memory changes nothing", () => {
+  const parser = new Parser(template, { prefix: "<bot>" });
+  parser.feed("Hi");
+  without(1 << 28, Infinity, () => {
+    assert.throws(() => parser.feed("x".repeat(1 << 27)), RangeError);
+    const other = calls.bc_memory_new(4096) >>> 0;
+    assert.ok(other !== binding().input, "the memory of another would be written to");
+    calls.bc_memory_free(other, 4096);
+    parser.feed(" there");
+  });
+  assert.equal(parser.finish().message.content, "Hi there");
+});
+
+test("room for a long text is not kept", () => {
+  parse(template, "x".repeat(1 << 22), { prefix: "<bot>" });
+  parse(template, "Hi", { prefix: "<bot>" });
+  assert.ok(binding().room <= 1 << 20);
 });
