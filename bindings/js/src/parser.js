@@ -246,9 +246,10 @@ function begin(template, prefix, promptIds, tools, options) {
   }
   const module = binding();
   const ownTools = tools === undefined || tools === null || tools instanceof Tools ? null : new Tools(tools);
-  const handle = (ownTools ?? tools)?.[HANDLE] ?? 0;
+  const handle = (ownTools ?? tools)?.[HANDLE] ?? null;
+  if (handle === 0) throw new TypeError("option `tools`: the tools were freed");
   try {
-    return withOptions(module, options, handle, (at) => {
+    return withOptions(module, options, handle ?? 0, (at) => {
       if (!promptIds) {
         const length = module.put(prefix);
         return module.make((to) => module.calls.bc_parser_new(template[HANDLE], module.input, length, at, to));

@@ -142,6 +142,8 @@ test("tools give arguments their types", () => {
     const { message } = parse(template, CALL.replace("3", '"3"'), { prefix: "<bot>", tools: given });
     assert.equal(message.tool_calls[0].function.arguments.days, 3);
   }
+  tools.free();
+  assert.throws(() => parse(template, CALL, { prefix: "<bot>", tools }), /`tools`.*freed/);
 });
 
 test("texts of any length and many parsers fit into memory", () => {
