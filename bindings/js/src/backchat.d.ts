@@ -60,7 +60,10 @@ export interface Options {
   stopIds?: Iterable<number>;
   /** What precedes the number in ids of calls that the model gave none. */
   callIdPrefix?: string;
-  /** Whether events have their places, in UTF-16 units of the part of the prefix that belongs to the message and the text. */
+  /**
+   * Whether events have their places, in UTF-16 units of the part of the prefix that belongs to the message and the text.
+   * Not for a parser of ids.
+   */
   spans?: boolean;
   /** Whether values come with their JSON text, which keeps numbers as the model wrote them. */
   json?: boolean;

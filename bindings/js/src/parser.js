@@ -6,7 +6,7 @@ import { withOptions } from "./options.js";
 
 const FREED = new FinalizationRegistry((handle) => binding().calls.bc_free(handle));
 const HANDLE = Symbol("handle");
-const MAKE = Symbol("make");
+const FOR_IDS = Symbol("for ids");
 
 /** What has memory in the module, which is freed with it, or by `free`. */
 class Owner {
@@ -35,7 +35,8 @@ function loaded(json, load) {
 /** A response template, from its JSON or an object. */
 export class Template extends Owner {
   constructor(json) {
-    super(json?.[MAKE] ?? loaded(json, "bc_template_load"));
+    super(json?.[FOR_IDS] ?? loaded(json, "bc_template_load"));
+    this[FOR_IDS] = json?.[FOR_IDS] !== undefined;
   }
 
   /** The template for parsers of ids. `policy` is "exact" or "either". */
@@ -43,7 +44,7 @@ export class Template extends Owner {
     const module = binding();
     const number = ["exact", "either"].indexOf(policy);
     const call = (place) => module.calls.bc_template_with_tokens(this[HANDLE], tokens[HANDLE], number, place);
-    return new Template({ [MAKE]: module.make(call) });
+    return new Template({ [FOR_IDS]: module.make(call) });
   }
 }
 
@@ -73,13 +74,13 @@ export class Parser extends Owner {
 
   constructor(template, options = {}) {
     const { prefix, promptIds, tools, spans = false, json = false } = options;
+    if (spans && template[FOR_IDS]) throw new TypeError("option `spans`: places are those of text, and the parser reads ids");
     super(begin(template, prefix, promptIds, tools, options));
     this.#keepsJson = json;
     const module = this.#module;
     module.check(module.calls.bc_parser_prefix_length(this[HANDLE], module.results));
     this.#fed = module.word(module.results);
     if (spans) {
-      if (promptIds) throw new TypeError("option `spans`: places are those of text, and the prompt is ids");
       this.#offsets = new Offsets();
       this.#offsets.add(endOfBytes(prefix.toWellFormed?.() ?? prefix, this.#fed));
     }

@@ -92,6 +92,9 @@ test("ids are read by their tokens", () => {
   assert.deepEqual(message, { role: "assistant", thinking: "Hm</think>", content: "Yes" });
   const after = parse(forIds, [0n, 3n, 4n], { promptIds: [2] });
   assert.deepEqual(after.message, { role: "assistant", content: "Yes", thinking: "Hm" });
+  for (const prompt of [{ prefix: "<bot>" }, { promptIds: [2] }]) {
+    assert.throws(() => new Parser(forIds, { ...prompt, spans: true }), /`spans`.*ids/);
+  }
 });
 
 test("a stream of text becomes events, or the chunks of OpenAI's protocol", async () => {
