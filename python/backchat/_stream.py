@@ -363,7 +363,7 @@ def _json(arguments: Any) -> str:
 def _same(text: str, other: str) -> bool:
     """Whether two texts are the same JSON, however their numbers are written."""
     try:
-        return bool(text) and json.dumps(json.loads(text)) == json.dumps(json.loads(other))
+        return bool(text) and json.dumps(_finite(json.loads(text))) == json.dumps(json.loads(other))
     except ValueError:
         return False
 

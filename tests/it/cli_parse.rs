@@ -199,7 +199,7 @@ fn every_row_gets_an_answer() {
     insta::assert_snapshot!(answers.join("\n"), @r#"
     {"id": "a", "error": {"stage": "load", "message": "$: a response template must be an object, not null"}}
     {"id": "b", "error": {"stage": "load", "message": "fields: `fields` is empty"}}
-    {"id": "c", "message": {"x": [null, null, 12345678901234567890123, "�"]}}
+    {"id": "c", "message": {"x": [null, 1e999, 12345678901234567890123, "�"]}}
     {"id": "d", "error": {"stage": "prefix", "message": "`prefix` must be a string, not null; omit it if there is none"}}
     {"id": ["e"], "message": {}, "missing": ["x"], "problems": [{"kind": "missing-field", "span": [0, 0], "field": "x"}]}
     {"id": 6, "error": {"stage": "load", "message": "`chunks` add up to 1 code points, and the text has 2"}}

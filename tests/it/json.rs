@@ -113,6 +113,7 @@ fn doubles_round_trip() {
         assert_eq!(Number::from(value).as_str(), text);
     }
     assert!(!Number::from(f64::NAN).is_json() && !Number::from(f64::NEG_INFINITY).is_json());
+    assert!(Number::from_text("1e400").is_json());
 }
 
 #[test]

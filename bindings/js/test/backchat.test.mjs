@@ -72,10 +72,10 @@ test("numbers are JavaScript's, and their text is kept on request", () => {
     start_anchor: "<bot>",
     fields: { n: { open: "<n>", close: "</n>", content: "json" }, content: { optional: true } },
   });
-  const text = '<n>{"a": 1.50, "b": 12345678901234567890, "c": -Infinity, "d": NaN, "e": "NaN"}</n>';
+  const text = '<n>{"a": 1.50, "b": 12345678901234567890, "c": -Infinity, "d": NaN, "e": "NaN", "f": 1e400}</n>';
   const { message, json } = parse(numbers, text, { prefix: "<bot>", json: true });
-  assert.deepEqual(message.n, { a: 1.5, b: 12345678901234567000, c: null, d: null, e: "NaN" });
-  assert.match(json, /"a": 1.50, "b": 12345678901234567890/);
+  assert.deepEqual(message.n, { a: 1.5, b: 12345678901234567000, c: null, d: null, e: "NaN", f: Infinity });
+  assert.match(json, /"a": 1.50, "b": 12345678901234567890, .*"f": 1e400/);
 });
 
 test("ids are read by their tokens", () => {

@@ -244,7 +244,7 @@ fn levels(value: &Value) -> usize {
 /// Whether no number is NaN or infinite.
 fn is_finite(value: &Value) -> bool {
     match value {
-        Value::Number(number) => number.is_json(),
+        Value::Number(number) => number.is_integer() || number.as_f64().is_finite(),
         Value::List(items) => items.iter().all(is_finite),
         Value::Object(entries) => entries.values().all(is_finite),
         _ => true,
@@ -440,10 +440,15 @@ mod tests {
             assert_eq!((error.status, error.param), (400, Some(format!("chat_template_kwargs.{name}"))));
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        let infinite = r#"{"temperature": NaN}"#;
-        for (body, word) in
-            [("{", "JSON"), ("[]", "object"), ("\u{0}", "JSON"), (&*deep, "levels"), (infinite, "not finite")]
-        {
+        let (infinite, too_large) = (r#"{"temperature": NaN}"#, r#"{"temperature": 1e400}"#);
+        for (body, word) in [
+            ("{", "JSON"),
+            ("[]", "object"),
+            ("\u{0}", "JSON"),
+            (&*deep, "levels"),
+            (infinite, "not finite"),
+            (too_large, "not finite"),
+        ] {
             assert!(read_body(body).unwrap_err().message.contains(word), "{body}");
         }
         let image =

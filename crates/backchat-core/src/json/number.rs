@@ -24,9 +24,9 @@ impl Number {
         self.0.bytes().all(|b| b.is_ascii_digit() || b == b'-')
     }
 
-    /// Whether every JSON parser accepts it: neither NaN nor an infinity, nor so large that it reads as one.
+    /// Whether JSON can express it: it is neither NaN nor an infinity. A number that is too large for a double can be written.
     pub fn is_json(&self) -> bool {
-        self.is_integer() || self.as_f64().is_finite()
+        !matches!(self.as_str(), "NaN" | "Infinity" | "-Infinity")
     }
 
     /// The nearest double.

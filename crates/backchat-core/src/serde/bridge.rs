@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::json::{Number, Path, Value};
 
-/// A number that `serde_json` cannot hold exactly: NaN, an infinity, or an integer beyond 64 bits while its feature
-/// `arbitrary_precision` is off.
+/// A number that `serde_json` cannot hold exactly: NaN, an infinity or, while its feature `arbitrary_precision` is off, an
+/// integer beyond 64 bits or a number beyond a double.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberOutOfRange {
     path: Path,

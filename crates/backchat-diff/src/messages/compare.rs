@@ -108,7 +108,9 @@ mod tests {
             (r#"{"a": 1.0}"#, r#"{"a": 1.00}"#, ""),
             (r#"{"a": 1}"#, r#"{"a": 1.0}"#, "a: expected 1, found 1.0"),
             (r#"{"a": NaN}"#, r#"{"a": NaN}"#, ""),
-            (r#"{"a": null, "b": [1e400]}"#, r#"{"a": NaN, "b": [null]}"#, ""),
+            (r#"{"a": null, "b": [-Infinity]}"#, r#"{"a": NaN, "b": [null]}"#, ""),
+            (r#"{"a": 1e400}"#, r#"{"a": Infinity}"#, ""),
+            (r#"{"a": 1e400}"#, r#"{"a": null}"#, "a: expected 1e400, found null"),
             (r#"{"a": null}"#, r#"{"a": 0}"#, "a: expected null, found 0"),
             (
                 r#"{"a": [1, 2]}"#,
