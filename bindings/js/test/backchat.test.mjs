@@ -129,7 +129,9 @@ test("errors name the problem and its place", () => {
   failed(() => new Template({ start_anchor: "<bot>", fields: { content: { close: 7 } } }), ({ path, code }) => path === "fields.content.close" && code === -5);
   failed(() => new Template("{"), ({ message }) => message.length > 0);
   failed(() => new Parser(template, { prefix: "", recover: ["json-comma"] }), ({ message }) => message.includes("json-comma"));
-  failed(() => new Parser(template, { prefix: "", tools: 7 }), ({ code }) => code === -5);
+  for (const [tools, path] of [[7, ""], [{ type: "function" }, ""], ['"abc"', ""], [[1], "[0]"]]) {
+    failed(() => new Parser(template, { prefix: "", tools }), (error) => error.code === -5 && error.path === path);
+  }
   assert.throws(() => new Parser(template, { prefix: "", mode: "strict" }), /mode/);
   const parser = new Parser(template, { prefix: "<bot>" });
   parser.finish();

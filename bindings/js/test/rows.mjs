@@ -40,7 +40,9 @@ export function answer({ Parser, Template }, line, mode) {
   let parser;
   try {
     template = new Template(member(line, "template"));
-    const tools = row.tools === null || row.tools === undefined ? null : member(line, "tools");
+    // The command takes an object in place of a list for no tools, as transformers does; the package refuses it.
+    const isObject = typeof row.tools === "object" && !Array.isArray(row.tools);
+    const tools = row.tools === undefined || isObject ? null : member(line, "tools");
     if (typeof row.prefix !== "string") throw Object.assign(new Error("the row has no prefix"), { stage: "prefix" });
     parser = new Parser(template, { prefix: row.prefix, tools, mode, json: true });
     entries.push(`"initial_events": ${list(parser.initialEvents)}`);

@@ -78,6 +78,9 @@ static bc_text member(const char *row, const char *key) {
 
 static int is_null(bc_text value) { return value.data == NULL || strncmp(value.data, "null", 4) == 0; }
 
+/* The command takes an object in place of a list for no tools, as transformers does; the library refuses it. */
+static int has_tools(bc_text value) { return !is_null(value) && *value.data != '{'; }
+
 static unsigned hex(const char *at) {
     char digits[5] = {at[0], at[1], at[2], at[3], '\0'};
     return (unsigned)strtoul(digits, NULL, 16);
@@ -185,7 +188,7 @@ static bc_status parse(const char *row, uint32_t mode, buffer *to) {
     read_string(member(row, "prefix"), &prefix);
     read_string(member(row, "text"), &text);
     bc_status status = bc_template_load(template_json.data, template_json.length, &template);
-    if (status == BC_OK && !is_null(tools_json)) status = bc_tools_load(tools_json.data, tools_json.length, &tools);
+    if (status == BC_OK && has_tools(tools_json)) status = bc_tools_load(tools_json.data, tools_json.length, &tools);
     options.tools = tools;
     if (status == BC_OK) status = bc_parser_new(template, has_prefix ? prefix.data : NULL, prefix.length, &options, &parser);
     if (status == BC_OK) {

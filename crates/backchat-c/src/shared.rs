@@ -8,7 +8,7 @@ use crate::call::call;
 use crate::failure::Failure;
 use crate::handle::{Loaded, bc_template, bc_tokens, bc_tools, make, shared};
 use crate::status::{BC_INVALID_OPTION, BC_OK, BC_WRONG_HANDLE, bc_status};
-use backchat_core::json;
+use backchat_core::json::{self, Value};
 use backchat_parser::parser::{Policy, TokenTemplate, Tools};
 use backchat_parser::template::Template;
 use backchat_parser::tokens::Tokens;
@@ -74,10 +74,26 @@ pub unsafe extern "C" fn bc_tools_load(json: *const c_char, length: usize, tools
     call(|| {
         // SAFETY: as above.
         let value = json::read(unsafe { text(json, length) }?).map_err(|error| Failure::at("", error))?;
+        if let Some((path, problem)) = wrong_tools(&value) {
+            return Err(Failure::at(path, problem));
+        }
         let loaded = Arc::new(Tools::new(&value)?);
         // SAFETY: as above.
         unsafe { give(tools, || make(loaded)) }
     })
+}
+
+/// Why no argument would be cast with these tools, and where. What is no object is ignored among tools, as in transformers.
+fn wrong_tools(value: &Value) -> Option<(&'static str, String)> {
+    match value {
+        Value::Null => None,
+        Value::List(items) if items.iter().any(|tool| tool.as_object().is_some()) => None,
+        Value::List(items) => Some(("[0]", format!("a tool is an object, not {}", items.first()?.kind()))),
+        other => {
+            let help = r#"write the tools in brackets, even a single one: `[{"type": "function", …}]`"#;
+            Some(("", format!("expected a list of tools, not {}; {help}", other.kind())))
+        }
+    }
 }
 
 /// Loads a `tokenizer.json`.
@@ -107,4 +123,33 @@ pub unsafe fn give<O>(to: *mut *mut O, make: impl FnOnce() -> *mut O) -> Result<
     // SAFETY: it is not null, and the caller vouches for the rest.
     unsafe { write(to, make()) }?;
     Ok(BC_OK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_that_cast_nothing_are_refused() {
+        for (tools, problem) in [
+            (r#"[{"name": "f"}]"#, None),
+            (r#"["x", {"type": "web_search"}]"#, None),
+            ("[]", None),
+            ("null", None),
+            (r#"[1, "x"]"#, Some(("[0]", "a tool is an object, not a number"))),
+            (
+                r#"{"type": "function"}"#,
+                Some(("", "expected a list of tools, not an object; write the tools in brackets")),
+            ),
+            (r#""abc""#, Some(("", "expected a list of tools, not a string; "))),
+            ("0", Some(("", "expected a list of tools, not a number; "))),
+        ] {
+            let found = wrong_tools(&json::read(tools).unwrap());
+            let fits = match (&found, problem) {
+                (Some((path, message)), Some((place, beginning))) => *path == place && message.starts_with(beginning),
+                (found, problem) => found.is_none() && problem.is_none(),
+            };
+            assert!(fits, "{tools}: {found:?}");
+        }
+    }
 }
