@@ -1,5 +1,6 @@
 // A middleware for the AI SDK: raw text of a model in; reasoning, text and tool calls out, streamed.
 
+import { newCallIdPrefix } from "./options.js";
 import { Parser } from "./parser.js";
 import { Verdicts, parsed } from "./verdicts.js";
 
@@ -9,15 +10,9 @@ import { Verdicts, parsed } from "./verdicts.js";
  */
 export function responseTemplate({ template, prefix, ...options }) {
   const begin = (params, chat) => {
-    const functions = (params.tools ?? []).filter((tool) => tool.type === "function");
-    const tools = functions.map(({ name, inputSchema }) => ({ type: "function", function: { name, parameters: inputSchema } }));
-    const parserOptions = {
-      callIdPrefix: `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}_`,
-      ...options,
-      chat,
-      prefix: typeof prefix === "function" ? prefix(params) : prefix,
-    };
-    return new Parser(template, tools.length > 0 ? { tools, ...parserOptions } : parserOptions);
+    const { tools = toolsOf(params), callIdPrefix = newCallIdPrefix() } = options;
+    const begun = typeof prefix === "function" ? prefix(params) : prefix;
+    return new Parser(template, { ...options, prefix: begun, tools, callIdPrefix, chat });
   };
   return {
     specificationVersion: "v4",
@@ -59,6 +54,13 @@ export function responseTemplate({ template, prefix, ...options }) {
       return { ...result, stream: result.stream.pipeThrough(transform) };
     },
   };
+}
+
+/** The tools of a request, as OpenAI's protocol has them; `null` if there are none. */
+function toolsOf({ tools = [] }) {
+  const functions = tools.filter((tool) => tool.type === "function");
+  const list = functions.map(({ name, inputSchema }) => ({ type: "function", function: { name, parameters: inputSchema } }));
+  return list.length > 0 ? list : null;
 }
 
 const isCutOff = (reason) => reason?.unified === "length";

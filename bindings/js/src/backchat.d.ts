@@ -148,6 +148,8 @@ export function eventStream(
   options: Options,
 ): TransformStream<string, Event | ({ type: "message" } & Omit<Finished, "events">)>;
 
+type Reason = string | null | undefined;
+
 export interface Chunk {
   id: string;
   object: "chat.completion.chunk";
@@ -157,8 +159,11 @@ export interface Chunk {
   backchat?: { problems: Problem[] };
 }
 
-/** Turns pieces of text into the chunks of OpenAI's protocol. `finishReason` returns the engine's, once it has ended. */
+/**
+ * Turns pieces of text into the chunks of OpenAI's protocol. `finishReason` returns the engine's, or a promise of it, once it
+ * has ended. Without `callIdPrefix`, new ids of calls are those of no other answer.
+ */
 export function chunkStream(
   template: Template,
-  options: Options & { model?: string; id?: string; finishReason?: () => string | undefined },
+  options: Options & { model?: string; id?: string; finishReason?: () => Reason | Promise<Reason> },
 ): TransformStream<string, Chunk>;

@@ -6,6 +6,11 @@ const CLOSERS = ["ends", "text"];
 const REASONING = ["kept", "in-content", "dropped"];
 const CHAT = [undefined, "growing", "whole"];
 
+/** What the ids of one answer's calls begin with: clients keep calls of many answers apart by their ids. */
+export function newCallIdPrefix() {
+  return `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}_`;
+}
+
 function choice(name, value, choices) {
   const found = choices.indexOf(value);
   if (found < 0) throw new TypeError(`option \`${name}\`: ${value} is not one of ${choices.join(", ")}`);

@@ -1,5 +1,6 @@
 // Streams of text in; events or the chunks of an OpenAI stream out.
 
+import { newCallIdPrefix } from "./options.js";
 import { Parser } from "./parser.js";
 
 // How many items may wait on each side: without room, each piece costs a round of promises.
@@ -23,8 +24,9 @@ export function eventStream(template, options = {}) {
 
 /** Turns pieces of text into the `chat.completion.chunk`s of OpenAI's protocol. `finishReason` returns the engine's. */
 export function chunkStream(template, options = {}) {
-  const { model = "", id = `chatcmpl-${crypto.randomUUID()}`, finishReason = () => undefined, ...others } = options;
-  const parser = new Parser(template, { chat: "growing", ...others });
+  const { model = "", id = `chatcmpl-${crypto.randomUUID()}`, finishReason } = options;
+  const { chat = "growing", callIdPrefix = newCallIdPrefix() } = options;
+  const parser = new Parser(template, { ...options, chat, callIdPrefix });
   const shared = { id, object: "chat.completion.chunk", created: Math.floor(Date.now() / 1000), model };
   const chunk = (delta, reason = null) => ({ ...shared, choices: [{ index: 0, delta, finish_reason: reason }] });
   const send = (controller) => parser.deltas().forEach((delta) => controller.enqueue(chunk(delta)));
@@ -37,10 +39,13 @@ export function chunkStream(template, options = {}) {
       parser.feed(text);
       send(controller);
     },
-    flush(controller) {
-      const { problems } = parser.finish({ cutOff: finishReason() === "length" });
+    async flush(controller) {
+      const given = await finishReason?.();
+      const { problems } = parser.finish({ cutOff: given === "length" });
       send(controller);
-      const last = chunk({}, parser.finishReason);
+      // Whether there are calls the parser knows; any other reason, such as `content_filter`, only the engine.
+      const isParsers = [undefined, null, "stop", "tool_calls"].includes(given);
+      const last = chunk({}, isParsers ? parser.finishReason : given);
       controller.enqueue(problems.length > 0 ? { ...last, backchat: { problems } } : last);
       parser.free();
     },

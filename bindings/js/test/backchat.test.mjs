@@ -120,8 +120,43 @@ test("a stream of text becomes events, or the chunks of OpenAI's protocol", asyn
     {},
   ]);
   assert.equal(chunks.at(-1).choices[0].finish_reason, "tool_calls");
-  const cut = await all(chunkStream(template, { prefix: "<bot>", finishReason: () => "length" }));
-  assert.equal(cut.at(-1).choices[0].finish_reason, "length");
+});
+
+/** The chunks of a text. */
+async function chunksOf(text, options) {
+  const chunks = [];
+  const stream = ReadableStream.from([text]).pipeThrough(chunkStream(template, { prefix: "<bot>", ...options }));
+  for await (const chunk of stream) chunks.push(chunk);
+  return chunks;
+}
+
+test("the last chunk has the engine's reason, unless the parser knows better", async () => {
+  for (const [finishReason, expected, text = CALL] of [
+    [undefined, "tool_calls"],
+    [null, "tool_calls"],
+    [() => null, "tool_calls"],
+    [() => "stop", "tool_calls"],
+    [() => "stop", "stop", "Hi"],
+    [() => "tool_calls", "stop", "Hi"],
+    [() => "length", "length"],
+    [async () => "length", "length"],
+    [() => "content_filter", "content_filter"],
+  ]) {
+    const chunks = await chunksOf(text, { finishReason });
+    assert.equal(chunks.at(-1).choices[0].finish_reason, expected, `${finishReason}`);
+  }
+});
+
+test("calls of different answers have different ids, and undefined is no option", async () => {
+  const absent = { chat: undefined, callIdPrefix: undefined, tools: undefined, model: undefined, id: undefined };
+  const ids = new Set();
+  for (const options of [{}, {}, absent]) {
+    const chunks = await chunksOf(CALL, options);
+    const { tool_calls: [call] } = chunks[1].choices[0].delta;
+    assert.match(call.id, /^call_.+_0$/);
+    ids.add(call.id);
+  }
+  assert.equal(ids.size, 3);
 });
 
 test("errors name the problem and its place", () => {
