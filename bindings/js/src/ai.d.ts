@@ -10,3 +10,6 @@ type Params = Parameters<NonNullable<LanguageModelMiddleware["wrapStream"]>>[0][
 export function responseTemplate(
   options: Omit<Options, "prefix" | "promptIds" | "chat"> & { template: Template; prefix: string | ((params: Params) => string) },
 ): LanguageModelMiddleware;
+
+// Without this, everything above would be exported.
+export {};

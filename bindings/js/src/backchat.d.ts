@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" />
+
 /** What went wrong: `code` is a status of backchat.h, `path` a place in the JSON that was loaded. */
 export class BackchatError extends Error {
   readonly code: number;
@@ -47,7 +49,7 @@ export interface Options {
   closersInStrings?: "ends" | "text";
   reasoning?: "kept" | "in-content" | "dropped";
   /** Whether `deltas` has something, and when it delivers calls. */
-  chat?: "growing" | "whole";
+  chat?: "off" | "growing" | "whole";
   /** Whether events report calls as they grow. */
   growCalls?: boolean;
   /** Whether calls stay in the content. */
@@ -57,7 +59,7 @@ export interface Options {
   /** Recovery policies, as in `["json-commas"]` or `"all"`. */
   recover?: string | string[];
   /** The ids that end the answer of a parser of ids. */
-  stopIds?: Iterable<number>;
+  stopIds?: Iterable<number | bigint>;
   /** What precedes the number in ids of calls that the model gave none. */
   callIdPrefix?: string;
   /**
@@ -167,3 +169,6 @@ export function chunkStream(
   template: Template,
   options: Options & { model?: string; id?: string; finishReason?: () => Reason | Promise<Reason> },
 ): TransformStream<string, Chunk>;
+
+// Without this, everything above would be exported.
+export {};

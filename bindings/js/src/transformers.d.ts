@@ -21,3 +21,6 @@ export function parseResponse(tokenizer: Tokenizer, output: string | Ids, option
 
 /** A parser of the ids that a streamer gets, as they are generated: call `feedIds` and `finish`. */
 export function responseParser(tokenizer: Tokenizer, options: Settings): Parser;
+
+// Without this, everything above would be exported.
+export {};
