@@ -41,6 +41,16 @@ function decoded(base64) {
   return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 }
 
+/** Ids as the module reads them. */
+export function listOfIds(ids) {
+  return Uint32Array.from([...ids], (id) => {
+    const number = typeof id === "bigint" ? Number(id) : id;
+    if (Number.isInteger(number) && number >= 0 && number <= 0xffffffff) return number;
+    const shown = typeof id === "string" ? JSON.stringify(id) : String(id);
+    throw new TypeError(`${shown} is not an id of a token: those are whole numbers from 0`);
+  });
+}
+
 class Binding {
   constructor(source) {
     const module = source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source);
@@ -94,7 +104,7 @@ class Binding {
 
   /** Writes ids into `input`; returns how many there are. */
   putIds(ids) {
-    const list = Uint32Array.from(ids, Number);
+    const list = listOfIds(ids);
     this.makeRoom(4 * list.length);
     this.words.set(list, this.input >>> 2);
     return list.length;

@@ -1,17 +1,20 @@
 // The options of a parser, as backchat.h has them.
 
+import { listOfIds } from "./binding.js";
+
 const SIZE = 64;
 const MODES = ["stable", "reference"];
 const CLOSERS = ["ends", "text"];
 const REASONING = ["kept", "in-content", "dropped"];
-const CHAT = [undefined, "growing", "whole"];
+const CHAT = ["off", "growing", "whole"];
 
 /** What the ids of one answer's calls begin with: clients keep calls of many answers apart by their ids. */
 export function newCallIdPrefix() {
   return `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}_`;
 }
 
-function choice(name, value, choices) {
+/** The number of a choice. */
+export function choice(name, value, choices) {
   const found = choices.indexOf(value);
   if (found < 0) throw new TypeError(`option \`${name}\`: ${value} is not one of ${choices.join(", ")}`);
   return found;
@@ -19,17 +22,17 @@ function choice(name, value, choices) {
 
 /** Calls with the address of the options. */
 export function withOptions(binding, options, tools, call) {
-  const { mode = "stable", closersInStrings = "ends", reasoning = "kept", recover = [], stopIds = [] } = options;
+  const recover = options.recover ?? [];
   const texts = [Array.isArray(recover) ? recover.join(",") : recover, options.callIdPrefix ?? ""];
   const encoded = texts.map((text) => new TextEncoder().encode(text));
-  const ids = Uint32Array.from(stopIds);
+  const ids = listOfIds(options.stopIds ?? []);
   const size = SIZE + 4 * ids.length + encoded[0].length + encoded[1].length;
   const words = [
     SIZE,
-    choice("mode", mode, MODES),
-    choice("closersInStrings", closersInStrings, CLOSERS),
-    choice("reasoning", reasoning, REASONING),
-    choice("chat", options.chat, CHAT),
+    choice("mode", options.mode ?? "stable", MODES),
+    choice("closersInStrings", options.closersInStrings ?? "ends", CLOSERS),
+    choice("reasoning", options.reasoning ?? "kept", REASONING),
+    choice("chat", options.chat ?? "off", CHAT),
     Number(options.growCalls ?? false),
     Number(options.toolsOff ?? false),
     Number(options.validate ?? false),

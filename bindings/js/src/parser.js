@@ -2,9 +2,10 @@
 
 import { binding } from "./binding.js";
 import { Offsets, endOfBytes } from "./offsets.js";
-import { withOptions } from "./options.js";
+import { choice, withOptions } from "./options.js";
 
 const FREED = new FinalizationRegistry((handle) => binding().calls.bc_free(handle));
+const POLICIES = ["exact", "either"];
 const HANDLE = Symbol("handle");
 const FOR_IDS = Symbol("for ids");
 
@@ -26,9 +27,18 @@ class Owner {
   }
 }
 
+/** The handle of an argument, which has to be an object of this class that was not freed. */
+function handleOf(given, kind, name) {
+  if (!(given instanceof kind)) throw new TypeError(`${name}: this is not an object of the class ${kind.name}`);
+  if (given[HANDLE] === 0) throw new TypeError(`${name}: it was freed`);
+  return given[HANDLE];
+}
+
 function loaded(json, load) {
   const module = binding();
-  const length = module.put(typeof json === "string" ? json : JSON.stringify(json));
+  const text = typeof json === "string" ? json : JSON.stringify(json);
+  if (text === undefined) throw new TypeError(`pass JSON, as a text or as an object, instead of ${json}`);
+  const length = module.put(text);
   return module.make((place) => module.calls[load](module.input, length, place));
 }
 
@@ -40,10 +50,11 @@ export class Template extends Owner {
   }
 
   /** The template for parsers of ids. `policy` is "exact" or "either". */
-  withTokens(tokens, policy = "exact") {
+  withTokens(tokens, policy) {
     const module = binding();
-    const number = ["exact", "either"].indexOf(policy);
-    const call = (place) => module.calls.bc_template_with_tokens(this[HANDLE], tokens[HANDLE], number, place);
+    const number = choice("policy", policy ?? "exact", POLICIES);
+    const handle = handleOf(tokens, Tokens, "the tokens");
+    const call = (place) => module.calls.bc_template_with_tokens(this[HANDLE], handle, number, place);
     return new Template({ [FOR_IDS]: module.make(call) });
   }
 }
@@ -74,7 +85,7 @@ export class Parser extends Owner {
 
   constructor(template, options = {}) {
     const { prefix, promptIds, tools, spans = false, json = false } = options;
-    if (spans && template[FOR_IDS]) throw new TypeError("option `spans`: places are those of text, and the parser reads ids");
+    if (spans && template?.[FOR_IDS]) throw new TypeError("option `spans`: places are those of text, and the parser reads ids");
     super(begin(template, prefix, promptIds, tools, options));
     this.#keepsJson = json;
     const module = this.#module;
@@ -246,17 +257,17 @@ function begin(template, prefix, promptIds, tools, options) {
     throw new TypeError('pass the end of the prompt as the option `prefix`, or "" if the output has the whole message');
   }
   const module = binding();
+  const handle = handleOf(template, Template, "the template");
   const ownTools = tools === undefined || tools === null || tools instanceof Tools ? null : new Tools(tools);
-  const handle = (ownTools ?? tools)?.[HANDLE] ?? null;
-  if (handle === 0) throw new TypeError("option `tools`: the tools were freed");
+  const toolsHandle = tools === undefined || tools === null ? 0 : handleOf(ownTools ?? tools, Tools, "option `tools`");
   try {
-    return withOptions(module, options, handle ?? 0, (at) => {
+    return withOptions(module, options, toolsHandle, (at) => {
       if (!promptIds) {
         const length = module.put(prefix);
-        return module.make((to) => module.calls.bc_parser_new(template[HANDLE], module.input, length, at, to));
+        return module.make((to) => module.calls.bc_parser_new(handle, module.input, length, at, to));
       }
       const count = module.putIds(promptIds);
-      return module.make((to) => module.calls.bc_parser_new_after_ids(template[HANDLE], module.input, count, at, to));
+      return module.make((to) => module.calls.bc_parser_new_after_ids(handle, module.input, count, at, to));
     });
   } finally {
     ownTools?.free();

@@ -19,12 +19,12 @@ function templateOf(tokenizer, given, needsIds) {
   return known.ids;
 }
 
-/** Ids as numbers: of a list, or of a tensor with one row. */
+/** The ids of a list, or of a tensor with one row. */
 function listOf(ids) {
   const list = ids.tolist ? ids.tolist() : [...ids];
   const rows = Array.isArray(list[0]) ? list : [list];
   if (rows.length !== 1) throw new TypeError(`there are ${rows.length} rows of ids; pass one`);
-  return rows[0].map(Number);
+  return rows[0];
 }
 
 function begin(tokenizer, isIds, { prefix, template, ...options }) {

@@ -175,6 +175,37 @@ test("errors name the problem and its place", () => {
   failed(() => parser.feed("x"), ({ code }) => code === -1);
 });
 
+test("arguments of a wrong kind are named", () => {
+  const tokens = new Tokens({ model: { vocab: { Yes: 4 } }, decoder: { type: "ByteLevel" } });
+  const freed = new Template(TEMPLATE);
+  freed.free();
+  for (const [work, message] of [
+    [() => new Template(undefined), /JSON.*undefined/],
+    [() => new Tools(() => 1), /JSON/],
+    [() => new Parser(undefined, { prefix: "" }), /the template.*Template/],
+    [() => new Parser(freed, { prefix: "" }), /the template.*freed/],
+    [() => template.withTokens(), /the tokens.*Tokens/],
+    [() => template.withTokens(tokens, "foo"), /`policy`.*foo.*exact, either/],
+    [() => new Parser(template, { prefix: "", chat: "grow" }), /`chat`.*grow.*growing/],
+  ]) {
+    assert.throws(work, (error) => error instanceof TypeError && message.test(error.message), `${work}`);
+  }
+  const absent = { tools: null, mode: null, closersInStrings: null, reasoning: null, chat: null, recover: null, stopIds: null };
+  assert.equal(parse(template, "Hi", { prefix: "<bot>", ...absent }).message.content, "Hi");
+});
+
+test("ids are whole numbers", () => {
+  const tokens = new Tokens({ model: { vocab: { Hm: 0, Yes: 4 } }, decoder: { type: "ByteLevel" } });
+  const forIds = template.withTokens(tokens, null);
+  assert.equal(parse(forIds, new Uint32Array([4, 0]), { prefix: "<bot>" }).message.content, "YesHm");
+  for (const [id, shown] of [[NaN, /NaN/], [1.7, /1\.7/], [-1, /-1/], ["4", /"4"/], [2n ** 32n + 4n, /4294967300/], [null, /null/]]) {
+    assert.throws(() => parse(forIds, [4, id], { prefix: "<bot>" }), shown);
+    assert.throws(() => parse(forIds, [4], { promptIds: [id] }), shown);
+    assert.throws(() => parse(forIds, [4], { prefix: "<bot>", stopIds: [id] }), shown);
+  }
+  assert.throws(() => parse(forIds, 4, { prefix: "<bot>" }), TypeError);
+});
+
 test("tools give arguments their types", () => {
   const parameters = { properties: { days: { type: "integer" } } };
   const tools = new Tools([{ type: "function", function: { name: "weather", parameters } }]);
