@@ -198,7 +198,7 @@ typedef int32_t (*bc_callback)(const bc_event *event, void *user);
 // The callback returned a number other than 0. The text was read; the rest of its events was not reported.
 #define BC_STOPPED 1
 
-// A pointer is null that must not be.
+// A pointer is null that must not be, is not aligned, or has a length that no memory has.
 #define BC_NULL_POINTER -1
 
 // A handle is of another kind, or was freed.

@@ -32,6 +32,16 @@ pub fn null(what: &str) -> Failure {
     Failure::new(BC_NULL_POINTER, format!("{what} is null"))
 }
 
+/// The failure of a list that is null or not aligned, or else too long.
+#[cold]
+fn unusable(is_null: bool, is_aligned: bool, what: &str) -> Failure {
+    match (is_null, is_aligned) {
+        (true, _) => null(what),
+        (_, false) => Failure::new(BC_NULL_POINTER, format!("{what} is not aligned")),
+        _ => Failure::new(BC_NULL_POINTER, format!("{what} is longer than memory can be")),
+    }
+}
+
 #[cold]
 fn not_utf8(valid: usize) -> Failure {
     Failure::new(BC_INVALID_UTF8, format!("the text is not UTF-8 at byte {valid}"))
@@ -74,7 +84,7 @@ pub unsafe fn list<'t, T>(data: *const T, length: usize, what: &str) -> Result<&
         return Ok(&[]);
     }
     if data.is_null() || !data.is_aligned() || length > isize::MAX as usize / size_of::<T>() {
-        return Err(null(what));
+        return Err(unusable(data.is_null(), data.is_aligned(), what));
     }
     // SAFETY: it is not null and aligned, its size fits an `isize`, and the caller vouches for the rest.
     Ok(unsafe { slice::from_raw_parts(data, length) })
@@ -92,4 +102,26 @@ pub unsafe fn write<T>(to: *mut T, result: T) -> Result<(), Failure> {
     // SAFETY: it is not null, and the caller vouches for the rest.
     unsafe { to.write(result) };
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::{look_at_last, remember};
+
+    #[test]
+    fn a_list_that_cannot_be_read_is_named() {
+        let ids = [1_u32, 2];
+        let misaligned = ids.as_ptr().cast::<u8>().wrapping_add(1).cast::<u32>();
+        for (data, length, message) in [
+            (std::ptr::null(), 1, "the list is null"),
+            (misaligned, 1, "the list is not aligned"),
+            (ids.as_ptr(), usize::MAX / 4, "the list is longer than memory can be"),
+        ] {
+            // SAFETY: none of these is read.
+            let failure = unsafe { list(data, length, "the list") }.unwrap_err();
+            assert_eq!(remember(failure), BC_NULL_POINTER);
+            look_at_last(|last| assert_eq!(last.message, message)).unwrap();
+        }
+    }
 }
