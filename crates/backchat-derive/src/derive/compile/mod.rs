@@ -89,12 +89,13 @@ fn first_marks(wire: &WireFormat) -> Vec<&str> {
 
 /// A header without the beginning of the object that the turn is: that belongs to the message.
 fn before_object<'p>(wire: &WireFormat, header: &'p str) -> &'p str {
-    let keys = wire.message.iter().flat_map(|message| &message.keys);
-    let begun = keys.filter_map(|key| {
+    let Some(message) = &wire.message else { return header };
+    let begun = message.keys.iter().filter_map(|key| {
         let at = header.rfind(&format!("\"{key}\""))?;
         header.get(..at)?.trim_end().strip_suffix('{')
     });
-    begun.min_by_key(|before| before.len()).unwrap_or(header)
+    let bare = header.trim_end().strip_suffix('{');
+    begun.chain(bare).min_by_key(|before| before.len()).unwrap_or(header)
 }
 
 /// The end of a prompt before the message: its header or, if it has none, the end of the turn before.
