@@ -87,7 +87,9 @@ def main(name: str, question: str, turns: str = "4") -> None:
     bridge = backchat.Bridge(tokenizer.chat_template, tokenizer, tokenizer.response_template)
     messages = [{"role": "user", "content": question}]
     tools = list(TOOLS.values())
-    prompt = backchat.render(tokenizer.chat_template, messages, tools=tools, add_generation_prompt=True).text
+    prompt = backchat.render(
+        tokenizer.chat_template, messages, tools=tools, add_generation_prompt=True, tokenizer=tokenizer
+    )
 
     def sample(ids: Sequence[int]) -> list[int]:
         import torch
@@ -95,8 +97,7 @@ def main(name: str, question: str, turns: str = "4") -> None:
         written = model.generate(torch.tensor([list(ids)]), max_new_tokens=512, do_sample=True)
         return [int(token) for token in written[0][len(ids) :]]
 
-    prompt_ids = backchat.Tokenizer(tokenizer.backend_tokenizer.to_str()).encode(prompt)
-    rollout = roll_out(sample, bridge, prompt_ids, messages, tools, int(turns))
+    rollout = roll_out(sample, bridge, prompt.token_ids or [], messages, tools, int(turns))
     print(json.dumps({"messages": rollout.messages, "end": rollout.end, "sampled": sum(rollout.own)}))
 
 

@@ -41,7 +41,8 @@ impl PyBridge {
             ("template_name", template_name.map(|name| PyString::new(py, name).into_any())),
         ];
         let arguments = Arguments::new(py, &[chat_template, tokenizer, template], named)?;
-        let model = Model::of(chat_template, Selection::new(variables, template_name))?;
+        let mut model = Model::of(chat_template, Selection::new(variables, template_name))?;
+        model.add_tokens_of(tokenizer)?;
         let chat = Arc::new(model.compiled(py)?);
         let tokenizer = tokens::of(tokenizer)?.get().encoder(py)?;
         let template = template::of(template)?;

@@ -10,7 +10,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::model::{Model, Selection};
-use crate::tokens;
 use crate::value::{from_python, messages as read_messages, tools as read_tools};
 
 /// A conversation to render, as transformers hands it to the template.
@@ -40,14 +39,6 @@ impl Conversation {
         }
         backchat_chat::alias_reasoning(&mut context);
         Ok(Self { template: model.compiled(chat_template.py())?, model, context })
-    }
-
-    /// Takes the special tokens of the tokenizer that the model's own files do not define.
-    pub fn with_tokens_of(mut self, tokenizer: &Bound<'_, PyAny>) -> PyResult<Self> {
-        for (name, token) in tokens::special_tokens(tokenizer)? {
-            self.model.variables.entry(name).or_insert(token);
-        }
-        Ok(self)
     }
 
     /// The context with the variables of the model.

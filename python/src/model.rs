@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::not_loaded;
 use crate::names::{Named, Place};
+use crate::tokens;
 use crate::value::from_python;
 
 /// The expected type of a chat template, for errors.
@@ -91,6 +92,14 @@ impl Model {
             model.variables.extend(given);
         }
         Ok(model)
+    }
+
+    /// Takes the special tokens of a tokenizer that neither the model's own files nor the caller define.
+    pub fn add_tokens_of(&mut self, tokenizer: &Bound<'_, PyAny>) -> PyResult<()> {
+        for (name, token) in tokens::special_tokens(tokenizer)? {
+            self.variables.entry(name).or_insert(token);
+        }
+        Ok(())
     }
 
     pub fn compiled(&self, py: Python<'_>) -> PyResult<ChatTemplate> {

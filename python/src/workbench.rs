@@ -158,7 +158,7 @@ pub fn render<'py>(
         }
         None => Encoding::None,
         Some(given) => {
-            chat = chat.with_tokens_of(given)?;
+            chat.model.add_tokens_of(given)?;
             let tokenizer = tokens::of(given)?;
             let (tokenizer, encoder) = (tokenizer.get(), tokenizer.get().encoder(py)?);
             match sanitize_control_tokens {
@@ -192,7 +192,7 @@ pub fn mask<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut chat = Conversation::read(chat_template, template_name, messages, tools, variables)?;
     if let Some(tokenizer) = tokenizer {
-        chat = chat.with_tokens_of(tokenizer)?;
+        chat.model.add_tokens_of(tokenizer)?;
     }
     let offsets = offsets.map(from_python).transpose()?;
     let rules = [("overlap", MaskRule::Overlap), ("reference", MaskRule::Reference)];

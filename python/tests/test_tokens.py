@@ -202,6 +202,25 @@ def test_a_bridge_appends_the_template_s_text_between_turns(tokenizer):
     assert refused.value.kind == "no-messages"
 
 
+def test_a_bridge_takes_the_special_tokens_of_its_tokenizer():
+    transformers = pytest.importorskip("transformers", minversion="5.13")
+    tokenizers = pytest.importorskip("tokenizers")
+    given = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizers.Tokenizer.from_str(text_of_tokenizer()), bos_token="<think>", eos_token="<end>"
+    )
+    given.chat_template = "{{ bos_token }}" + CHAT.replace("<end>", "{{ eos_token }}")
+    ids = lambda messages: given.apply_chat_template(messages, add_generation_prompt=True)["input_ids"]
+    prompt, history = ids([USER]), [USER, {"role": "assistant", "content": "Yes."}, USER]
+    bridge = backchat.Bridge(given.chat_template, given, TEMPLATE)
+    for sampled in (given.encode("Yes.<end>"), given.encode("Yes.")):
+        bridged = bridge.next([USER], prompt, sampled, [USER])
+        assert (prompt + sampled + bridged.ids, bridged.exact) == (ids(history), True)
+    # A variable of the caller wins.
+    other = backchat.Bridge(given.chat_template, given, TEMPLATE, variables={"bos_token": ""})
+    with pytest.raises(backchat.Refused, match="prompt-mismatch"):
+        other.next([USER], prompt, [], [USER])
+
+
 def test_tokenizers_of_other_libraries_are_converted_once():
     tokenizers = pytest.importorskip("tokenizers")
     from backchat._tokens import tokenizer_of

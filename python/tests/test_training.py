@@ -67,9 +67,8 @@ def scripted(tokenizer, *answers):
 def roll(tokenizer, sample, content="Weather?"):
     bridge = backchat.Bridge(tokenizer.chat_template, tokenizer, TEMPLATE)
     messages = [{"role": "user", "content": content}]
-    prompt = backchat.render(tokenizer.chat_template, messages, add_generation_prompt=True).text
-    known = backchat.Tokenizer(tokenizer.backend_tokenizer.to_str())
-    return rollout.roll_out(sample, bridge, known.encode(prompt), messages)
+    prompt = backchat.render(tokenizer.chat_template, messages, add_generation_prompt=True, tokenizer=tokenizer)
+    return rollout.roll_out(sample, bridge, prompt.token_ids or [], messages)
 
 
 def check(made, seen):
