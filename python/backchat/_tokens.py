@@ -33,9 +33,12 @@ class Refused(ValueError):
     """Nothing is appended, because it could not be proved. `kind` is as in `backchat bridge`."""
 
     def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(f"{kind}: {reason}")
+        super().__init__(kind, reason)
         self.kind = kind
         self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.reason}"
 
 
 class Bridged(NamedTuple):

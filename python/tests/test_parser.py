@@ -12,6 +12,7 @@ from typing import Any
 
 import backchat
 import pytest
+from backchat.integrations.transformers import NotProved
 
 SPEC = {
     "start_anchor": "<bot>",
@@ -158,6 +159,22 @@ def test_a_finalized_parser_accepts_no_more_input():
     for call in (lambda: parser.feed("x"), parser.finalize):
         with pytest.raises(RuntimeError, match="already finalized"):
             call()
+
+
+FOUND = backchat.Diagnostic("wrong-type", "error", "expected a list", "chat.json", "messages", 3, 7, None)
+ERRORS = [
+    backchat.Refused("unfinished", "the sample has no stop"),
+    backchat.TemplateError([FOUND, FOUND]),
+    backchat.parse_batch(["<call>{</call>"], SPEC, prefix="<bot>").errors[0],
+    backchat.UnknownKey("`name` is not defined here"),
+    NotProved(backchat.Derivation("partial", None, 1, 2, [{"name": "user"}], [], [], "", {})),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_exceptions_travel_between_processes(error):
+    for made in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (type(made), str(made), vars(made)) == (type(error), str(error), vars(error))
 
 
 def test_templates_are_values():

@@ -28,8 +28,11 @@ class NotProved(ValueError):
     """The derived response template does not parse every conversation back. `derivation` has the counterexamples."""
 
     def __init__(self, derivation: backchat.Derivation) -> None:
-        super().__init__(f"the derived response template is {derivation.status}: {_why(derivation)}")
+        super().__init__(derivation)
         self.derivation = derivation
+
+    def __str__(self) -> str:
+        return f"the derived response template is {self.derivation.status}: {_why(self.derivation)}"
 
 
 def _why(derivation: backchat.Derivation) -> str:
