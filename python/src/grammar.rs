@@ -114,7 +114,7 @@ impl Grammar {
         reasoning: &str,
         format: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let tools = read_tools(tools)?;
+        let tools = read_tools(tools)?.filter(|tools| !tools.is_empty());
         let choice = tool_choice.map(from_python).transpose()?.filter(|choice| !choice.is_null());
         let choice = choice.as_ref().map(Choice::read).transpose().map_err(|problem| not_loaded(py, &[problem]))?;
         let body = request.map(read_request).transpose()?.filter(|body| !body.is_null());

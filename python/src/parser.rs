@@ -273,7 +273,7 @@ const REASONING: [(&str, Reasoning); 3] =
 
 /// The caller's tools, prepared for a parser.
 pub fn tools(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Tools>>> {
-    let Some(value) = read_tools(given)? else { return Ok(None) };
+    let Some(value) = read_tools(given)?.filter(|tools| !tools.is_empty()) else { return Ok(None) };
     let tools = Tools::new(&value).map_err(|reason| PyValueError::new_err(reason.to_string()))?;
     Ok(Some(Arc::new(tools)))
 }

@@ -174,7 +174,7 @@ fn without_nulls(message: Value) -> Value {
     }
 }
 
-/// The tools of a request: dicts or functions. `None` if there are none.
+/// The tools of a request: dicts or functions. An empty list stays one, because a chat template may tell it from none.
 pub fn tools(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
     let Some(tools) = tools.filter(|tools| !tools.is_none()) else { return Ok(None) };
     let mut items = Vec::new();
@@ -196,5 +196,5 @@ pub fn tools(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
         }
         items.push(tool);
     }
-    Ok((!items.is_empty()).then_some(Value::List(items)))
+    Ok(Some(Value::List(items)))
 }

@@ -103,6 +103,21 @@ def test_transformers_renders_the_same():
     assert backchat.render(CHAT, messages).text == wanted
 
 
+@pytest.mark.parametrize("tools", [None, [], [{"type": "function", "function": {"name": "f"}}]])
+def test_an_empty_list_of_tools_is_not_none(tools):
+    tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers", minversion="5.24")
+    chat = "<think>{% if tools is not none %}{{ tools | length }}{% endif %}" + MODEL_CHAT
+    given = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer.from_str(text_of_tokenizer()))
+    messages = [{"role": "user", "content": "Hi"}]
+    wanted = given.apply_chat_template(messages, tools, chat_template=chat, tokenize=False)
+    assert backchat.render(chat, messages, tools=tools).text == wanted
+    assert backchat.mask(chat, messages, tools=tools).text == wanted
+    prompt = given.apply_chat_template(messages, tools, chat_template=chat, add_generation_prompt=True)["input_ids"]
+    bridge = backchat.Bridge(chat, given, TEMPLATE)
+    assert bridge.next(messages, prompt, given.encode("Yes.<end>"), messages, tools=tools).exact
+
+
 def test_reasoning_is_copied_to_its_other_names():
     assert rendered({"role": "assistant", "reasoning": "hm"}) == [
         '{"thinking": "hm", "role": "assistant", "reasoning": "hm", "reasoning_content": "hm"}'

@@ -164,11 +164,15 @@ struct Conversation<'c> {
 }
 
 impl Conversation<'_> {
+    /// The variables as transformers hands them over: what a conversation does not have is null, not undefined.
     fn context(&self, messages: Vec<Value>, add_generation_prompt: bool) -> Object {
         let mut context = self.bridge.variables.clone();
         context.insert("messages", Value::List(messages));
         if let Some(tools) = self.sample.tools {
             context.insert("tools", tools.clone());
+        }
+        for name in ["tools", "documents"] {
+            context.entry(name).or_default();
         }
         context.insert("add_generation_prompt", add_generation_prompt.into());
         alias_reasoning(&mut context);

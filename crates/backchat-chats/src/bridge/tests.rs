@@ -160,6 +160,13 @@ fn after_prompt(chat: &str, said: &str, prompt: &str) -> Result<Bridged, Refused
 }
 
 #[test]
+fn what_a_conversation_lacks_is_null_as_in_transformers() {
+    let chat = "{% if tools is none and documents is none %}<think>{% endif %}".to_owned() + CHAT;
+    let bridged = cross(&chat, &format!("<think>{PROMPT}"), &ids("Yes.<end>"), USER, &[]);
+    assert_eq!(bridged.unwrap().text, "<user>And?<end><model>");
+}
+
+#[test]
 fn a_prompt_may_spell_earlier_turns_differently() {
     let said = r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes.", "thinking": "Hm."},
         {"role": "user", "content": "And?"}]"#;
