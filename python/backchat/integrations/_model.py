@@ -44,11 +44,11 @@ def _why(derivation: backchat.Derivation) -> str:
     return "; ".join(problem["message"] for problem in derivation.diagnostics) or "nothing was proved"
 
 
-def chat_template_of(tokenizer: Any) -> str | None:
-    """The text of a tokenizer's chat template: the one for tools, if it has several."""
+def chat_template_of(tokenizer: Any, *, for_tools: bool = True) -> str | None:
+    """The text of a tokenizer's chat template: if it has several, the one for conversations with or without tools."""
     chat_template = getattr(tokenizer, "chat_template", None)
     if isinstance(chat_template, dict):
-        chat_template = chat_template.get("tool_use") or chat_template.get("default")
+        chat_template = (for_tools and chat_template.get("tool_use")) or chat_template.get("default")
     if not isinstance(chat_template, str) or not chat_template:
         return None
     # A text without Jinja syntax must not be taken for the name of a file.

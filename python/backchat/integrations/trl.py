@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,15 +17,18 @@ from backchat.integrations._model import chat_template_of, variables_of
 def tokens_and_mask(
     row: dict[str, Any], *, tokenizer: Any, parts: Sequence[str] = ("assistant",)
 ) -> dict[str, list[int]]:
-    """The `input_ids` of a row's `messages` and `tools`, and `assistant_masks`: 1 for each token that the model wrote.
+    """The `input_ids` of a row's `messages`, and `assistant_masks`: 1 for each token that the model wrote.
 
-    `SFTTrainer` takes both columns unchanged, with any chat template. `parts` selects the parts that bear loss, as in
-    `backchat.mask`. Raises `ValueError` if a turn cannot be located.
+    `SFTTrainer` takes both columns unchanged, with any chat template. As there, a row may have `tools`, a list or its
+    JSON, and `chat_template_kwargs`. `parts` selects the parts that bear loss, as in `backchat.mask`. Raises
+    `ValueError` if a turn cannot be located.
     """
-    chat_template = chat_template_of(tokenizer)
+    messages, tools = row["messages"], row.get("tools")
+    tools = json.loads(tools) if isinstance(tools, str) else tools
+    chat_template = chat_template_of(tokenizer, for_tools=tools is not None)
     if chat_template is None:
         raise ValueError("the tokenizer has no chat template")
-    messages, tools, variables = row["messages"], row.get("tools"), variables_of(tokenizer)
+    variables = {**variables_of(tokenizer), **(row.get("chat_template_kwargs") or {})}
     text = backchat.render(chat_template, messages, tools=tools, variables=variables).text
     tokens = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     offsets = [list(span) for span in tokens["offset_mapping"]]
