@@ -204,14 +204,17 @@ class Chunks:
         #: Whether the open region's calls were cut off, so that the rest of it is ignored.
         self._skips = False
         self._given = finish_reason
-        self._grows = False
         self._is_cut = False
         #: Whether the open region has no text yet, and the white space that may end it, which its value does not have.
         self._is_blank = True
         self._space = ""
-        #: The structured text of the open region, and the arguments of its calls.
+        #: The structured text of the open region.
         self._body = ""
+        #: The arguments of its calls that are sent, and the names and ids of those that wait: for the beginning of an
+        #: object, or, if their arguments are another value, for the end of the region.
         self._grown: list[str] = []
+        self._waiting: list[tuple[str, str | None]] = []
+        self._waits_for_end = False
         self._problems: list[dict[str, Any]] = []
 
     def first(self) -> dict[str, Any]:
@@ -225,6 +228,7 @@ class Chunks:
                 self._is_cut = True
                 self._skips = event.get("field") == "tool_calls"
                 self._broken = None
+                yield from self._begin_waiting()
             return
         yield from self.broken()
         if kind == "region_chunk" and not event["dirty"]:
@@ -238,23 +242,19 @@ class Chunks:
         elif self._skips:
             return
         elif kind == "call_start":
-            self._grows = True
-            yield self._begin(event["name"], "", event.get("id"))
-            self._grown.append("")
+            self._waiting.append((event["name"], event.get("id")))
         elif kind == "call_arguments":
-            # The model wrote null for no arguments.
-            more = "{}" if event["delta"] == "null" and not self._grown[-1] else event["delta"]
-            self._grown[-1] += more
-            yield self._chunk({"tool_calls": [{"index": self.calls - 1, "function": {"arguments": more}}]})
+            yield from self._grow(event["delta"])
         elif kind == "region_close" and event["field"] == "tool_calls":
             yield from self._close_calls(event["value"])
         elif kind == "region_close":
             yield from self._close_text(event["field"], event["value"])
 
     def _open(self) -> None:
-        self._grows = self._skips = False
+        self._skips = self._waits_for_end = False
         self._before = self.calls
-        self._is_blank, self._space, self._body, self._grown = True, "", "", []
+        self._is_blank, self._space, self._body = True, "", ""
+        self._grown, self._waiting = [], []
 
     def _text(self, field: str, text: str) -> Iterator[dict[str, Any]]:
         """Text of a field without the white space around it. An answer that is sent whole has that of the value."""
@@ -275,27 +275,43 @@ class Chunks:
         if isinstance(value, str) and rest and value.endswith(rest):
             yield self._field(field, rest)
 
+    def _grow(self, more: str) -> Iterator[dict[str, Any]]:
+        """More arguments of the last call, if they are an object; what follows another value comes after it."""
+        if self._waiting and not more.startswith("{"):
+            self._waits_for_end = True
+        if self._waits_for_end or len(self._waiting) > 1:
+            return
+        yield from self._begin_waiting()
+        self._grown[-1] += more
+        yield self._chunk({"tool_calls": [{"index": self.calls - 1, "function": {"arguments": more}}]})
+
+    def _begin_waiting(self) -> Iterator[dict[str, Any]]:
+        """The calls that wait, without their arguments."""
+        for name, id in self._waiting:
+            self._grown.append("")
+            yield self._begin(name, "", id)
+        self._waiting = []
+
     def _close_calls(self, value: Any) -> Iterator[dict[str, Any]]:
         calls = [_parts(call) for call in (value if isinstance(value, list) else [value])]
-        if not all(self._can_send(name, arguments) for name, arguments, _ in calls):
+        if not all(isinstance(name, str) and name and _is_object(arguments) for name, arguments, _ in calls):
+            # No client can take such a call.
             self._broken = self._body
             yield from self.broken()
-        elif self._withdraws or not self._grows:
-            self.calls = self._before
-            for place, (name, arguments, id) in enumerate(calls):
-                grown = self._grown[place] if place < len(self._grown) else ""
-                text = _json(arguments)
-                yield self._begin(name, grown if _same(grown, text) else text, id)
-
-    def _can_send(self, name: Any, arguments: Any) -> bool:
-        """Whether clients can take such a call; of one that grew, a part is sent already."""
-        return isinstance(name, str) and name != "" and (_is_object(arguments) or not self._withdraws)
+            return
+        first = 0 if self._withdraws else len(self._grown)
+        self.calls = self._before + first
+        for place, (name, arguments, id) in enumerate(calls[first:], first):
+            grown = self._grown[place] if place < len(self._grown) else ""
+            text = _json(arguments)
+            yield self._begin(name, grown if _same(grown, text) else text, id)
 
     def broken(self) -> Iterator[dict[str, Any]]:
         """The text of a call that turned out broken, as content, unless a client already has a part of the call."""
         text, self._broken = self._broken, None
         if text is None:
             return
+        self._waiting = []
         if self._withdraws:
             self.calls = self._before
         if self.calls == self._before:

@@ -219,6 +219,8 @@ def test_serve_gives_the_same_answer(tmp_path):
         "Hi.<tool_call>\n{oops\n</tool_call>",
         '<tool_call>\n{"name": "f", "arguments": {"a": oops}}\n</tool_call>\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
         '<tool_call>\n{"name": "f", "arguments": {"a": 1',
+        r'<tool_call>{"name": "f", "arguments": "{\"a\": 1',
+        r'<tool_call>{"name": "f", "arguments": "{\"a\": 1}"}</tool_call>',
         "<tool_call>\n{",
     ]
     asked = [(text, says) for text in texts for says in ("stop", "length")]
@@ -347,6 +349,50 @@ def test_a_completion_has_the_calls_of_the_message(size):
     ):
         message, calls = completed(f"<call>{body}</call>", JSON_SPEC, size)
         assert body in message["content"] and calls == [], body
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (r'"{\"a\": \"\u00e9\"}"', '{"a": "é"}'),
+        ('"{}"', "{}"),
+        ("null", "{}"),
+        ('"x"', None),
+        ('[{"a": 1}]', None),
+        ("5", None),
+    ],
+)
+def test_arguments_that_do_not_begin_as_an_object_come_at_their_end(arguments, wanted, size):
+    for body in (f'"name": "f", "arguments": {arguments}', f'"arguments": {arguments}, "name": "f"'):
+        text = f'<call>{{"id": "a1", {body}}}</call>Done.<end>'
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        texts: dict[str, str] = {}
+        calls, reason = together(backchat.openai_chunks(backchat.stream(pieces, JSON_SPEC, prefix="<bot>")), texts)
+        message, (*whole,) = completed(text, JSON_SPEC, size)
+        assert calls == [{"name": name, "arguments": grown} for name, grown, _ in whole], body
+        assert [call["arguments"] for call in calls] == ([] if wanted is None else [wanted]), body
+        assert texts["content"] == message["content"] and ("arguments" in texts["content"]) == (wanted is None), body
+        assert reason == ("stop" if wanted is None else "tool_calls")
+
+
+def test_calls_after_one_that_waits_keep_their_order():
+    field = {key: value for key, value in JSON_SPEC["fields"]["tool_calls"].items() if key != "repeats"}
+    function = {"type": "function", "function": {"name": "{name}", "arguments": "{arguments}"}}
+    spec = {**JSON_SPEC, "fields": {"tool_calls": {**field, "transform": function, "transform_each": True}}}
+    written = ['{"b": 1}', r'"{\"b\": 2}"', '{"b": 3}', "null"]
+    bodies = [f'{{"name": "f", "arguments": {each}}}' for each in written]
+    text = f"<call>[{', '.join(bodies)}]</call>"
+    calls, _ = together(backchat.openai_chunks(backchat.stream(text, spec, prefix="<bot>")))
+    assert [call["arguments"] for call in calls] == ['{"b": 1}', '{"b": 2}', '{"b": 3}', "{}"]
+    # Of a call that was cut off there is no part that could be read as something else.
+    cut = text[: text.index("2")]
+    for says in (None, "length"):
+        read = lambda: backchat.stream(cut, spec, prefix="<bot>")
+        calls, reason = together(backchat.openai_chunks(read(), finish_reason=says))
+        assert [call["arguments"] for call in calls] == ['{"b": 1}', ""] and reason == "length"
+        message = backchat.openai_completion(read(), finish_reason=says)["choices"][0]["message"]
+        assert [call["function"] for call in message["tool_calls"]] == calls
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])

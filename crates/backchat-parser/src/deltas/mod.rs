@@ -40,7 +40,8 @@ pub enum Delta<'d> {
 /// When calls are sent to a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallDelivery {
-    /// While they are written.
+    /// While they are written, once their arguments begin as an object. Other arguments, such as the text of an object,
+    /// are sent once they are complete.
     #[default]
     Growing,
     /// Once they are complete. A malformed call is sent as content in both cases.
@@ -68,9 +69,7 @@ pub struct Deltas {
     calls: usize,
     calls_before: usize,
     delivery: CallDelivery,
-    /// Whether the call that grows has no arguments yet.
-    is_bare: bool,
-    /// The calls of the open region, if they are sent once it is complete.
+    /// The calls of the open region that are not sent yet.
     waiting: Vec<WaitingCall>,
     /// Whether the open region's calls were cut off, so that the rest of it gives no deltas.
     skips: bool,
@@ -194,30 +193,28 @@ impl Deltas {
                 }
             }
             _ if self.skips => {}
-            EventRef::CallStart { index, name, id, .. } => {
+            EventRef::CallStart { name, id, .. } => {
                 self.calls += 1;
-                match self.delivery {
-                    CallDelivery::Growing => {
-                        self.is_bare = true;
-                        sink(Delta::Call { index, id, name });
-                    }
-                    CallDelivery::Whole | CallDelivery::Settled => {
-                        let (id, name) = (id.map(str::to_owned), name.to_owned());
-                        self.waiting.push(WaitingCall { id, name, arguments: String::new() });
-                    }
-                }
+                let (id, name) = (id.map(str::to_owned), name.to_owned());
+                self.waiting.push(WaitingCall { id, name, arguments: String::new() });
             }
-            EventRef::CallArguments { index, delta, .. } => match self.waiting.last_mut() {
-                Some(call) => call.arguments.push_str(delta),
-                None => {
-                    let is_first = std::mem::take(&mut self.is_bare);
-                    let text = if is_first && delta == "null" { NO_ARGUMENTS } else { delta };
-                    sink(Delta::Arguments { index, text });
-                }
-            },
+            EventRef::CallArguments { delta, .. } => self.grow(delta, sink),
             EventRef::Close { field, value, span, .. } if &**field == CALLS => self.close_calls(value, span.end, sink),
             EventRef::Close { .. } => self.is_reasoning = false,
             _ => {}
+        }
+    }
+
+    /// Adds to the arguments of the last call. The first call that waits is sent once they begin as an object; the calls
+    /// after one that waits for its end wait, too.
+    fn grow(&mut self, delta: &str, sink: &mut dyn FnMut(Delta<'_>)) {
+        let is_first = self.waiting.len() == 1;
+        let Some(call) = self.waiting.last_mut() else {
+            return sink(Delta::Arguments { index: self.calls.saturating_sub(1), text: delta });
+        };
+        call.arguments.push_str(delta);
+        if is_first && self.delivery == CallDelivery::Growing && call.arguments.starts_with('{') {
+            self.send_waiting(sink);
         }
     }
 
@@ -234,16 +231,11 @@ impl Deltas {
     /// Ends the open region of calls, whose value is known. Calls that wait are those of the value, which has the last of a
     /// key that came twice, and ids that came after the name.
     fn close_calls(&mut self, value: &Value, end: usize, sink: &mut dyn FnMut(Delta<'_>)) {
-        if self.delivery == CallDelivery::Growing {
-            if closed_calls(value).any(|call| call.is_none()) {
-                self.reject(end, false, sink);
-            }
-            return;
-        }
-        match closed_calls(value).map(|call| WaitingCall::of(call?)).collect() {
+        let sent = self.calls - self.calls_before - self.waiting.len();
+        match closed_calls(value).map(|call| WaitingCall::of(call?)).collect::<Option<Vec<_>>>() {
             Some(calls) => {
-                self.waiting = calls;
-                self.calls = self.calls_before + self.waiting.len();
+                self.waiting = calls.into_iter().skip(sent).collect();
+                self.calls = self.calls_before + sent + self.waiting.len();
                 self.send_waiting(sink);
             }
             // No client can take such a call.
@@ -257,13 +249,18 @@ impl Deltas {
         let first = self.calls - self.waiting.len();
         for (index, call) in (first..).zip(self.waiting.drain(..)) {
             sink(Delta::Call { index, id: call.id.as_deref(), name: &call.name });
-            sink(Delta::Arguments { index, text: &call.arguments });
+            if !call.arguments.is_empty() {
+                sink(Delta::Arguments { index, text: &call.arguments });
+            }
         }
     }
 
-    /// Drops the unsent calls of the open region, but for those that the limit cut off if they are sent at their end.
+    /// Drops the unsent calls of the open region, but for those that the limit cut off if they need not be complete.
     fn withdraw(&mut self, is_cut: bool, sink: &mut dyn FnMut(Delta<'_>)) {
-        if is_cut && self.delivery == CallDelivery::Settled {
+        if is_cut && self.delivery != CallDelivery::Whole {
+            // A part of another value than an object is no part of what its end would give.
+            let others = self.waiting.iter_mut().filter(|call| !call.arguments.starts_with('{'));
+            others.for_each(|call| call.arguments.clear());
             return self.send_waiting(sink);
         }
         self.calls -= self.waiting.len();

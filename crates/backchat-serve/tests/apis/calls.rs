@@ -112,6 +112,32 @@ fn a_stream_has_the_first_arguments_of_a_call() {
     }
 }
 
+/// What they are is known at their end, and so a stream has the same of them as a whole answer.
+#[test]
+fn a_stream_waits_for_arguments_that_do_not_begin_as_an_object() {
+    let (model, _) = format("hermes");
+    for (json, arguments) in [
+        (r#"{"name": "f", "arguments": "{\"x\": \"\u00e9\"}"}"#, Some(r#"{"x": "é"}"#)),
+        (r#"{"arguments": "{}", "name": "f"}"#, Some("{}")),
+        (r#"{"name": "f", "arguments": null}"#, Some("{}")),
+        (r#"{"name": "f", "arguments": "x"}"#, None),
+        (r#"{"name": "f", "arguments": [{"x": 1}]}"#, None),
+        (r#"{"name": "f", "arguments": 5}"#, None),
+    ] {
+        let output = format!("<tool_call>\n{json}\n</tool_call>");
+        let characters: Vec<&str> = output.split("").filter(|piece| !piece.is_empty()).collect();
+        for pieces in [&[output.as_str()][..], &characters] {
+            let (stream, _) = chat(&model, &body(Api::Chat, true), CallDelivery::Growing, pieces);
+            let (_, whole) = chat(&model, &body(Api::Chat, false), CallDelivery::Growing, pieces);
+            for message in [chat_stream(&stream), chat_whole(&whole)] {
+                let calls: Vec<_> = message.calls.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+                assert_eq!(calls, Vec::from_iter(arguments.map(|text| ("f", text))), "{json}");
+                assert_eq!(message.content, if arguments.is_some() { "" } else { &output }, "{json}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_limit_on_calls_is_enforced_or_reported() {
     let (model, _) = format("qwen3");
