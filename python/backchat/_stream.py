@@ -6,7 +6,7 @@ import json
 import math
 import time
 import uuid
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from backchat._backchat import ResponseParser
@@ -30,10 +30,20 @@ def _begin(template: Any, parser: ResponseParser | None, options: dict[str, Any]
     return ResponseParser(template, **{"grow_calls": True, **options})
 
 
+def _feed(parser: ResponseParser, piece: str | Sequence[int]) -> list[dict[str, Any]]:
+    return parser.feed(piece) if isinstance(piece, str) else parser.feed_tokens(piece)
+
+
 def stream(
-    pieces: Iterable[str], template: Any = None, *, parser: ResponseParser | None = None, **options: Any
+    pieces: Iterable[str | Sequence[int]],
+    template: Any = None,
+    *,
+    parser: ResponseParser | None = None,
+    **options: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Parse pieces of text as they arrive: yield every event, then `{"type": "message", "message": ...}`.
+    """Parse pieces of text as they arrive, or lists of ids with a `tokenizer`.
+
+    Yields every event, then `{"type": "message", "message": ...}`.
 
     Takes the arguments of `ResponseParser`, or a parser, whose `message` is available even if the source fails.
     Calls are reported as they grow, by `call_start` and `call_arguments`, unless `grow_calls=False`.
@@ -45,21 +55,25 @@ def stream(
     parser = _begin(template, parser, options)
     yield from parser.initial_events
     for piece in pieces:
-        yield from parser.feed(piece)
+        yield from _feed(parser, piece)
     message, events = parser.finalize()
     yield from events
     yield {"type": "message", "message": message}
 
 
 async def astream(
-    pieces: AsyncIterable[str], template: Any = None, *, parser: ResponseParser | None = None, **options: Any
+    pieces: AsyncIterable[str | Sequence[int]],
+    template: Any = None,
+    *,
+    parser: ResponseParser | None = None,
+    **options: Any,
 ) -> AsyncIterator[dict[str, Any]]:
     """`stream` for an asynchronous source. No thread is needed: a feed takes less than a microsecond."""
     parser = _begin(template, parser, options)
     for event in parser.initial_events:
         yield event
     async for piece in pieces:
-        for event in parser.feed(piece):
+        for event in _feed(parser, piece):
             yield event
     message, events = parser.finalize()
     for event in events:

@@ -9,7 +9,7 @@ use backchat::parser::{
 };
 use backchat_parser::content::coerce::cast_calls;
 use backchat_parser::parser::IdSpans;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -33,6 +33,8 @@ pub struct ResponseParser {
     /// The events of the prefix.
     #[pyo3(get)]
     initial_events: Py<PyList>,
+    /// Whether it has a tokenizer, and so reads ids.
+    takes_ids: bool,
     raises: bool,
     tools: Option<Arc<Tools>>,
     mode: Mode,
@@ -357,6 +359,7 @@ impl ResponseParser {
         Ok(Self {
             parser: Some(parser),
             initial_events: initial_events.unbind(),
+            takes_ids: ready.is_some(),
             raises,
             tools,
             mode,
@@ -367,6 +370,9 @@ impl ResponseParser {
 
     /// Parses the next piece of the model's text and returns its events.
     fn feed<'py>(&mut self, py: Python<'py>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
+        if self.takes_ids {
+            return Err(PyTypeError::new_err("a parser with a `tokenizer` reads ids: use `feed_tokens`"));
+        }
         let text = text.to_str()?;
         if let (Some(known), Some(parser)) = (&mut self.writer.text, &self.parser)
             && parser.kept_text().is_none()
@@ -379,6 +385,9 @@ impl ResponseParser {
 
     /// Parses the model's next ids and returns their events.
     fn feed_tokens<'py>(&mut self, py: Python<'py>, ids: Vec<u32>) -> PyResult<Bound<'py, PyList>> {
+        if !self.takes_ids {
+            return Err(PyTypeError::new_err("this parser reads text: ids need a `tokenizer`"));
+        }
         if self.writer.text.is_some() {
             return self.take_with_text(py, "feed_tokens", |parser| parser.feed_tokens(&ids));
         }

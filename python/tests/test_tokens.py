@@ -1,5 +1,6 @@
 """Token ids in Python: parsing ids, masks of ids, and bridges."""
 
+import asyncio
 import json
 import pickle
 
@@ -115,7 +116,32 @@ def test_a_batch_of_ids(tokenizer):
         backchat.parse_batch([broken], TEMPLATE, prefix="")
 
 
+def test_a_stream_of_ids(tokenizer):
+    pieces = [tokenizer.encode(text) for text in ("<think>Hm.", "<think>", "Y", "es.<end>")]
+
+    async def arriving():
+        for piece in pieces:
+            yield piece
+
+    async def read():
+        return [event async for event in backchat.astream(arriving(), TEMPLATE, prefix="<model>", tokenizer=tokenizer)]
+
+    events = list(backchat.stream(pieces, TEMPLATE, prefix="<model>", tokenizer=tokenizer))
+    assert events == asyncio.run(read())
+    assert events[-1]["message"] == {"role": "assistant", "thinking": "Hm.", "content": "Yes."}
+
+
 def test_ids_and_text_are_not_confused(tokenizer):
+    parser = backchat.ResponseParser(TEMPLATE, "<model>", tokenizer=tokenizer)
+    with pytest.raises(TypeError, match="use `feed_tokens`"):
+        parser.feed("No.")
+    parser.feed_tokens(tokenizer.encode("Yes."))
+    assert parser.finalize()[0]["content"] == "Yes."
+    parser = backchat.ResponseParser(TEMPLATE, "<model>")
+    with pytest.raises(TypeError, match="need a `tokenizer`"):
+        parser.feed_tokens([1])
+    parser.feed("Yes.")
+    assert parser.finalize()[0]["content"] == "Yes."
     with pytest.raises(TypeError, match="tokenizer"):
         backchat.parse_response([1], TEMPLATE, prefix="")
     with pytest.raises(TypeError, match="list of ids"):
