@@ -180,7 +180,7 @@ def parse_batch(
     texts: Any,
     template: _Spec | list[_Spec],
     *,
-    prefix: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]] | None = None,
+    prefix: str | Sequence[str | None] | Sequence[int] | Sequence[Sequence[int] | None] | None = None,
     tools: Iterable[Any] | None = None,
     threads: int | None = None,
     errors: Literal["collect", "raise", "text"] = "collect",

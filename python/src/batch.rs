@@ -125,20 +125,6 @@ pub fn parse_batch<'py>(
     validate: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let are_ids = tokenizer.is_some();
-    let row = |(number, given): (usize, PyResult<Bound<'py, PyAny>>)| {
-        let given = given?;
-        if given.is_none() {
-            return Ok(Err("the row is None: it has no output".to_owned()));
-        }
-        match TextOrIds::output(&given, are_ids) {
-            Err(error) if error.is_instance_of::<PyTypeError>(py) => {
-                Err(PyTypeError::new_err(format!("row {number}: {}", error.value(py))))
-            }
-            Err(error) if error.is_instance_of::<PyUnicodeEncodeError>(py) => Ok(Err(error.value(py).to_string())),
-            output => output.map(Ok),
-        }
-    };
-    let outputs: Vec<Result<TextOrIds, String>> = rows(texts)?.enumerate().map(row).collect::<PyResult<_>>()?;
     let batch = Batch {
         prefixes: prefixes(prefix.ok_or_else(|| needs_prefix("`parse_batch`"))?, are_ids)?,
         templates: templates(template, tokenizer, policy)?,
@@ -150,7 +136,7 @@ pub fn parse_batch<'py>(
         as_json: one_of("output", &[("python", false), ("json", true)], output)?,
         recovery: Recovery::read(recover, validate, Mode::Stable)?,
         stop_ids,
-        outputs,
+        outputs: each_row(texts, "the row is None: it has no output", |row| TextOrIds::output(row, are_ids))?,
     };
     batch.check_lengths()?;
     let count = batch.outputs.len();
@@ -167,13 +153,39 @@ pub fn parse_batch<'py>(
     answer.give(py, batch.errors == Errors::Raise)
 }
 
+/// What a row gives, or why it fails.
+type Given = Result<TextOrIds, String>;
+
+/// What each row gives: one that is None, or that is not Unicode, fails alone.
+fn each_row(
+    given: &Bound<'_, PyAny>,
+    is_none: &str,
+    read: impl Fn(&Bound<'_, PyAny>) -> PyResult<TextOrIds>,
+) -> PyResult<Vec<Given>> {
+    let py = given.py();
+    let row = |(number, row): (usize, PyResult<Bound<'_, PyAny>>)| {
+        let row = row?;
+        if row.is_none() {
+            return Ok(Err(is_none.to_owned()));
+        }
+        match read(&row) {
+            Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+                Err(PyTypeError::new_err(format!("row {number}: {}", error.value(py))))
+            }
+            Err(error) if error.is_instance_of::<PyUnicodeEncodeError>(py) => Ok(Err(error.value(py).to_string())),
+            read => read.map(Ok),
+        }
+    };
+    rows(given)?.enumerate().map(row).collect()
+}
+
 /// The prompt for all rows, or one per row.
-fn prefixes(given: &Bound<'_, PyAny>, are_ids: bool) -> PyResult<Each<TextOrIds>> {
+fn prefixes(given: &Bound<'_, PyAny>, are_ids: bool) -> PyResult<Each<Given>> {
     if given.is_instance_of::<PyString>() || are_ids && given.extract::<Vec<u32>>().is_ok() {
-        return Ok(Each::All(TextOrIds::prompt(given, are_ids)?));
+        return Ok(Each::All(Ok(TextOrIds::prompt(given, are_ids)?)));
     }
-    let prompts = rows(given)?.map(|prompt| TextOrIds::prompt(&prompt?, are_ids));
-    Ok(Each::Rows(prompts.collect::<PyResult<_>>()?))
+    let reason = "the `prefix` of the row is None: pass \"\" if its text contains the whole message";
+    each_row(given, reason, |prompt| TextOrIds::prompt(prompt, are_ids)).map(Each::Rows)
 }
 
 /// The template for all rows, or one per row.
@@ -210,8 +222,8 @@ type Ready = (Template, Option<TokenTemplate>);
 /// The outputs to parse, and the options.
 struct Batch {
     /// The outputs, or why a row has none.
-    outputs: Vec<Result<TextOrIds, String>>,
-    prefixes: Each<TextOrIds>,
+    outputs: Vec<Given>,
+    prefixes: Each<Given>,
     templates: Each<Ready>,
     tools: Each<Option<Arc<Tools>>>,
     tokens: Option<Arc<Tokens>>,
@@ -252,7 +264,9 @@ impl Batch {
         let reading = Reading { tools: tools.clone(), mode: Mode::Stable, raises: true, recovery: self.recovery };
         let options = reading.options();
         let options = if self.stop_ids.is_empty() { options } else { options.stop_ids(self.stop_ids.clone()) };
-        let message = match reading.read(prefix.begin(template, ready.as_ref(), options), output) {
+        let begin = |prefix: &TextOrIds| prefix.begin(template, ready.as_ref(), options);
+        let read = prefix.as_ref().map_err(Clone::clone).and_then(|prefix| reading.read(begin(prefix), output));
+        let message = match read {
             Ok((message, problems)) => {
                 if !problems.is_empty() {
                     rows.problems.push((row, problems));

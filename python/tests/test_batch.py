@@ -42,6 +42,14 @@ def test_a_row_without_an_output_fails_alone():
         backchat.parse_batch([OUTPUT, 1], SPEC, prefix="<bot>")
 
 
+def test_a_row_without_a_prompt_fails_alone():
+    rows = backchat.parse_batch(["Hi", "Ho", "Hu"], SPEC, prefix=[None, "", "\ud800"])
+    assert rows == [None, {"role": "assistant", "content": "Ho"}, None] and sorted(rows.errors) == [0, 2]
+    assert "`prefix` of the row is None" in str(rows.errors[0])
+    rows = backchat.parse_batch(["Hi"], SPEC, prefix=[None], errors="text")
+    assert rows == [{"role": "assistant", "content": "Hi"}] and rows.errors == {}
+
+
 def test_a_row_that_python_cannot_hold_fails_alone():
     long = '<call>{"name": "f", "args": {"a": DIGITS, "b": [1]}}</call>'.replace("DIGITS", "9" * 5000)
     rows = backchat.parse_batch([long, "x\ud800", OUTPUT], SPEC, prefix="<bot>")
