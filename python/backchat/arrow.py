@@ -41,7 +41,8 @@ def parse_table(
 ) -> Any:
     """Add a column of messages to a table or a record batch; a row that cannot be parsed gets null.
 
-    `errors_into` names a column for the errors, and `problems_into` one for the problems of parsed rows, as JSON.
+    `errors_into` names a column for the errors, and `problems_into` one for the problems of parsed rows, as JSON. The
+    names must be new ones; the other columns and all metadata stay.
     `recover` and `validate` are as in `parse_batch`. `layout` is `json`, or `struct` with arguments as JSON text and
     other fields in `other`.
 
@@ -53,6 +54,7 @@ def parse_table(
         raise ValueError(f'`layout` is "json" or "struct", not {layout!r}')
     if (prefix is None) == (prefix_column is None):
         raise ValueError("pass `prefix` for all rows, or `prefix_column` with one per row")
+    _check_new(table.schema.names, into=into, errors_into=errors_into, problems_into=problems_into)
     prefixes = prefix if prefix_column is None else table.column(prefix_column).to_pylist()
     texts = table.column(text).to_pylist()
     output: Literal["json", "python"] = "json" if layout == "json" else "python"
@@ -73,11 +75,20 @@ def parse_table(
     if problems_into is not None:
         found = (_text(rows.problems[row]) if row in rows.problems else None for row in range(len(rows)))
         columns[problems_into] = pa.array(found, pa.string())
-    if isinstance(table, pa.RecordBatch):
-        return pa.RecordBatch.from_arrays([*table.columns, *columns.values()], [*table.schema.names, *columns])
+    schema = table.schema
     for name, column in columns.items():
-        table = table.append_column(name, column)
-    return table
+        schema = schema.append(pa.field(name, column.type))
+    return type(table).from_arrays([*table.columns, *columns.values()], schema=schema)
+
+
+def _check_new(names: list[str], **given: str | None) -> None:
+    """Refuse a name that another column has."""
+    taken = list(names)
+    for argument, name in given.items():
+        if name in taken:
+            raise ValueError(f"`{argument}` names the column {name!r}, which exists already")
+        if name is not None:
+            taken.append(name)
 
 
 def parse_batches(batches: Iterable[Any], template: Any, **options: Any) -> Iterator[Any]:

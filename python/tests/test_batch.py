@@ -4,6 +4,7 @@ import gc
 import json
 import subprocess
 import sys
+from typing import Any
 
 import backchat
 import pytest
@@ -200,3 +201,23 @@ def test_columns_of_arrow():
     }
     batches = list(parse_batches(table.to_batches(), SPEC, prefix="<bot>"))
     assert [batch.schema.names for batch in batches] == [["text", "prompt", "message"]]
+    found = parse_table(pa.table({"text": ["Hi", "Ho"], "prompt": ["", None]}), SPEC, prefix_column="prompt")
+    assert [row is None for row in found.column("message").to_pylist()] == [False, True]
+
+
+def test_what_a_table_has_stays():
+    pa = pytest.importorskip("pyarrow")
+    from backchat.arrow import parse_batches, parse_table
+
+    field = pa.field("text", pa.string(), nullable=False, metadata={b"unit": b"answer"})
+    table = pa.table({"text": [OUTPUT, BAD]}, schema=pa.schema([field], metadata={b"huggingface": b"{}"}))
+    (batch,) = table.to_batches()
+    (parsed,) = parse_batches([batch], SPEC, prefix="<bot>", errors_into="error")
+    for made in (parsed, parse_table(table, SPEC, prefix="<bot>", errors_into="error")):
+        assert made.schema.metadata == table.schema.metadata and made.schema.names == ["text", "message", "error"]
+        assert made.schema.field("text").equals(field, check_metadata=True)
+        assert made.column("text").to_pylist() == [OUTPUT, BAD]
+    taken: list[dict[str, Any]] = [{"into": "text"}, {"errors_into": "text"}, {"into": "new", "problems_into": "new"}]
+    for names in taken:
+        with pytest.raises(ValueError, match="exists already"):
+            parse_table(table, SPEC, prefix="<bot>", **names)
