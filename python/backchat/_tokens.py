@@ -9,12 +9,19 @@ from weakref import WeakKeyDictionary
 from backchat import _backchat
 from backchat._backchat import Tokenizer
 
-#: Converted tokenizers of other libraries, with what may change later: their size and their control tokens.
-_KNOWN: WeakKeyDictionary[Any, tuple[tuple[int, list[str] | None], Tokenizer]] = WeakKeyDictionary()
+#: Converted tokenizers of other libraries, with what may change later: their size and control tokens, and the flags of
+#: their added tokens if they are known.
+_KNOWN: WeakKeyDictionary[Any, tuple[tuple[int, list[str] | None], dict[int, Any] | None, Tokenizer]] = (
+    WeakKeyDictionary()
+)
 
 
-def tokenizer_of(given: Any) -> Tokenizer:
-    """Convert a file, a folder, a fast tokenizer of transformers, or one of tokenizers to a `Tokenizer`."""
+def tokenizer_of(given: Any, encodes: bool = False) -> Tokenizer:
+    """Convert a file, a folder, a fast tokenizer of transformers, or one of tokenizers to a `Tokenizer`.
+
+    It is converted again if it changed. The flags of added tokens are compared only if it `encodes`: nothing else needs
+    them, and reading thousands of them takes milliseconds.
+    """
     if isinstance(given, Tokenizer):
         return given
     backend = getattr(given, "backend_tokenizer", given)
@@ -22,11 +29,12 @@ def tokenizer_of(given: Any) -> Tokenizer:
         return Tokenizer(given)
     listed = getattr(given, "chat_control_tokens", None)
     state = (backend.get_vocab_size(with_added_tokens=True), None if listed is None else list(listed))
+    flags = backend.get_added_tokens_decoder() if encodes else None
     known = _KNOWN.get(given)
-    if known is None or known[0] != state:
-        known = (state, Tokenizer(backend.to_str(), chat_control_tokens=state[1]))
+    if known is None or known[0] != state or (encodes and known[1] != flags):
+        known = (state, flags, Tokenizer(backend.to_str(), chat_control_tokens=state[1]))
         _KNOWN[given] = known
-    return known[1]
+    return known[2]
 
 
 class Refused(ValueError):

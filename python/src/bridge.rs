@@ -44,7 +44,7 @@ impl PyBridge {
         let mut model = Model::of(chat_template, Selection::new(variables, template_name))?;
         model.add_tokens_of(tokenizer)?;
         let chat = Arc::new(model.compiled(py)?);
-        let tokenizer = tokens::of(tokenizer)?.get().encoder(py)?;
+        let tokenizer = tokens::to_encode(tokenizer)?.get().encoder(py)?;
         let template = template::of(template)?;
         let options = RenderOptions::default();
         let inner = Bridge::new(chat, model.variables, options, &tokenizer, &template);

@@ -121,10 +121,19 @@ impl PyTokenizer {
 
 /// A tokenizer from a `Tokenizer`, a file, or an object of transformers or tokenizers.
 pub fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTokenizer>> {
+    converted(given, false)
+}
+
+/// The same, for encoding, which depends on more of the object than decoding does.
+pub fn to_encode<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTokenizer>> {
+    converted(given, true)
+}
+
+fn converted<'py>(given: &Bound<'py, PyAny>, encodes: bool) -> PyResult<Bound<'py, PyTokenizer>> {
     if let Ok(known) = given.cast::<PyTokenizer>() {
         return Ok(known.clone());
     }
-    let known = given.py().import("backchat._tokens")?.getattr("tokenizer_of")?.call1((given,))?;
+    let known = given.py().import("backchat._tokens")?.getattr("tokenizer_of")?.call1((given, encodes))?;
     Ok(known.cast_into::<PyTokenizer>()?)
 }
 

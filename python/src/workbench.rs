@@ -159,7 +159,7 @@ pub fn render<'py>(
         None => Encoding::None,
         Some(given) => {
             chat.model.add_tokens_of(given)?;
-            let tokenizer = tokens::of(given)?;
+            let tokenizer = tokens::to_encode(given)?;
             let (tokenizer, encoder) = (tokenizer.get(), tokenizer.get().encoder(py)?);
             match sanitize_control_tokens {
                 true => Encoding::Sanitized(encoder, tokenizer.chat_control_tokens(py)?),
@@ -197,7 +197,7 @@ pub fn mask<'py>(
     let offsets = offsets.map(from_python).transpose()?;
     let rules = [("overlap", MaskRule::Overlap), ("reference", MaskRule::Reference)];
     let rule = names::one_of("rule", &rules, rule)?;
-    let tokenizer = tokenizer.map(tokens::of).transpose()?;
+    let tokenizer = tokenizer.map(tokens::to_encode).transpose()?;
     let tokenized = match (&tokenizer, token_ids, &offsets) {
         (Some(tokenizer), Some(ids), None) => Tokenized::Ids(tokenizer.get().tokens().clone(), ids, rule),
         (Some(tokenizer), None, None) => Tokenized::By(tokenizer.get().encoder(py)?, rule),

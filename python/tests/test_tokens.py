@@ -208,6 +208,19 @@ def test_control_tokens_of_transformers_tokenizers():
         assert rendered.token_ids == wanted
 
 
+def test_a_token_that_becomes_special_is_a_control_token():
+    transformers = pytest.importorskip("transformers", minversion="5.22")
+    tokenizers = pytest.importorskip("tokenizers")
+    backend = tokenizers.Tokenizer.from_str(text_of_tokenizer())
+    backend.add_tokens(["<plain>"])
+    given = transformers.PreTrainedTokenizerFast(tokenizer_object=backend)
+    messages = [{"role": "user", "content": "<plain>"}]
+    for _ in range(2):
+        wanted = given.apply_chat_template(messages, chat_template=CHAT, sanitize_control_tokens=True)["input_ids"]
+        assert backchat.render(CHAT, messages, tokenizer=given, sanitize_control_tokens=True).token_ids == wanted
+        given.add_special_tokens({"extra_special_tokens": ["<plain>"]})
+
+
 def test_a_bridge_appends_the_template_s_text_between_turns(tokenizer):
     bridge = backchat.Bridge(CHAT, tokenizer, TEMPLATE)
     prompt = tokenizer.encode("<user>Hi<end><model>")
@@ -257,6 +270,12 @@ def test_tokenizers_of_other_libraries_are_converted_once():
     assert tokenizer_of(given) is known
     given.add_special_tokens(["<more>"])
     assert tokenizer_of(given).encode("<more>") == given.encode("<more>").ids
+    # Another flag of a known token changes how text is encoded.
+    encode = lambda text: backchat.render("{{ x }}", [], variables={"x": text}, tokenizer=given).token_ids
+    assert encode("a <more> b") == given.encode("a <more> b").ids
+    given.add_special_tokens([tokenizers.AddedToken("<more>", lstrip=True, rstrip=True, special=True)])
+    assert encode("a <more> b") == given.encode("a <more> b").ids
+    assert tokenizer_of(given, encodes=True) is tokenizer_of(given)
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
