@@ -19,7 +19,10 @@ class Diagnostic(NamedTuple):
     help: str | None
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.file, self.path, self.message) if part)
+        place = self.file
+        if self.line is not None:
+            place = f"{self.file}:{self.line}" if self.file else f"line {self.line}"
+        return ": ".join(part for part in (place, self.path, self.message) if part)
 
 
 class TemplateError(ValueError):

@@ -35,6 +35,10 @@ Messages: TypeAlias = Sequence[Any]
 Samples: TypeAlias = str | os.PathLike[str] | Iterable[str | dict[str, Any]]
 
 
+def _names(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
 def derive(
     chat_template: ChatTemplate,
     *,
@@ -202,7 +206,7 @@ def mask(
     messages: Messages,
     *,
     tools: Sequence[Any] | None = None,
-    parts: Sequence[str] = ("assistant",),
+    parts: str | Sequence[str] = ("assistant",),
     offsets: Sequence[Sequence[int]] | None = None,
     tokenizer: Any = None,
     token_ids: Sequence[int] | None = None,
@@ -238,8 +242,8 @@ def mask(
         chat_template,
         messages,
         tools=tools,
-        parts=list(parts),
-        offsets=offsets,
+        parts=_names(parts),
+        offsets=getattr(offsets, "tolist", lambda: offsets)(),
         tokenizer=tokenizer,
         token_ids=token_ids if token_ids is None else list(token_ids),
         rule=rule,
@@ -353,7 +357,7 @@ def add_generation_blocks(
 
 def fix(
     chat_template: ChatTemplate,
-    problems: Iterable[str] | None = None,
+    problems: str | Iterable[str] | None = None,
     *,
     variables: dict[str, Any] | None = None,
     template_name: str | None = None,
@@ -374,7 +378,7 @@ def fix(
     >>> repair.cured[0]["shapes"], repair.proof["tried"] > 40
     (['system', 'user', 'assistant'], True)
     """
-    given = None if problems is None else list(problems)
+    given = None if problems is None else _names(problems)
     text, report = _backchat.fix(chat_template, given, variables=variables, template_name=template_name, budget=budget)
     return Repair(text, report["diff"], report["cured"], report["left"], report["proof"])
 

@@ -127,7 +127,7 @@ pub fn parse_batch<'py>(
     let are_ids = tokenizer.is_some();
     let batch = Batch {
         prefixes: prefixes(prefix.ok_or_else(|| needs_prefix("`parse_batch`"))?, are_ids)?,
-        templates: templates(template, tokenizer, policy)?,
+        templates: templates(template, |template| ready_for_ids(tokenizer, template, policy, &stop_ids))?,
         tokens: tokenizer
             .map(|tokenizer| PyResult::Ok(Arc::clone(tokens::of(tokenizer)?.get().tokens())))
             .transpose()?,
@@ -189,10 +189,13 @@ fn prefixes(given: &Bound<'_, PyAny>, are_ids: bool) -> PyResult<Each<Given>> {
 }
 
 /// The template for all rows, or one per row.
-fn templates(given: &Bound<'_, PyAny>, tokenizer: Option<&Bound<'_, PyAny>>, policy: &str) -> PyResult<Each<Ready>> {
+fn templates(
+    given: &Bound<'_, PyAny>,
+    for_ids: impl Fn(&Template) -> PyResult<Option<TokenTemplate>>,
+) -> PyResult<Each<Ready>> {
     let ready = |given: &Bound<'_, PyAny>| {
         let template = template::of(given)?;
-        let for_ids = ready_for_ids(tokenizer, &template, policy)?;
+        let for_ids = for_ids(&template)?;
         PyResult::Ok((template, for_ids))
     };
     Ok(match given.cast::<PyList>() {

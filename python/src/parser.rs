@@ -321,7 +321,7 @@ impl ResponseParser {
         validate: bool,
     ) -> PyResult<Self> {
         let template = template::of(template)?;
-        let ready = ready_for_ids(tokenizer, &template, policy)?;
+        let ready = ready_for_ids(tokenizer, &template, policy, &stop_ids)?;
         let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?;
         let prompt = TextOrIds::prompt(prefix, ready.is_some())?;
         let (mode, tools) = (one_of("mode", &MODES, mode)?, self::tools(tools)?);
@@ -603,7 +603,7 @@ pub fn parse_response<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let prefix = prefix.ok_or_else(|| needs_prefix("`parse_response`"))?;
     let template = template::of(template)?;
-    let ready = ready_for_ids(tokenizer, &template, policy)?;
+    let ready = ready_for_ids(tokenizer, &template, policy, &stop_ids)?;
     let prompt = TextOrIds::prompt(prefix, ready.is_some())?;
     let (tools, mode) = (self::tools(tools)?, one_of("mode", &MODES, mode)?);
     let raises = one_of("errors", &RAISES, errors)?;

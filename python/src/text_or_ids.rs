@@ -1,8 +1,8 @@
 //! Prompts and outputs: text, or token ids.
 
-use backchat::parser::{Options, TokenTemplate};
+use backchat::parser::{Options, Policy, TokenTemplate};
 use backchat::{ParseError, Parser, Template};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
@@ -76,7 +76,13 @@ pub fn ready_for_ids(
     tokenizer: Option<&Bound<'_, PyAny>>,
     template: &Template,
     policy: &str,
+    stop_ids: &[u32],
 ) -> PyResult<Option<TokenTemplate>> {
     let policy = one_of("policy", &tokens::POLICIES, policy)?;
-    tokenizer.map(|tokenizer| tokens::of(tokenizer)?.get().template(template, policy)).transpose()
+    match tokenizer {
+        Some(tokenizer) => tokens::of(tokenizer)?.get().template(template, policy).map(Some),
+        None if !stop_ids.is_empty() => Err(PyValueError::new_err("`stop_ids` need a `tokenizer`")),
+        None if policy != Policy::Exact => Err(PyValueError::new_err("`policy` needs a `tokenizer`")),
+        None => Ok(None),
+    }
 }

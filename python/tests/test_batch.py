@@ -160,6 +160,8 @@ def test_one_value_for_all_rows_or_one_per_row():
         ({"prefix": "", "threads": 0}, ValueError, "threads"),
         ({"prefix": "", "errors": "drop"}, ValueError, "collect"),
         ({"prefix": "", "output": "xml"}, ValueError, "json"),
+        ({"prefix": "", "stop_ids": [1]}, ValueError, "`stop_ids` need a `tokenizer`"),
+        ({"prefix": "", "policy": "either"}, ValueError, "`policy` needs a `tokenizer`"),
         ({}, ValueError, "requires `prefix`"),
     ],
 )

@@ -131,6 +131,8 @@ def test_required_fields():
         (lambda: backchat.ResponseParser(SPEC, "", mode="fast"), ValueError, "stable"),  # type: ignore[arg-type]
         (lambda: backchat.ResponseParser(SPEC, "", errors="ignore"), ValueError, "raise"),  # type: ignore[arg-type]
         (lambda: backchat.ResponseParser(7, ""), TypeError, "not int"),  # type: ignore[arg-type]
+        (lambda: backchat.ResponseParser(SPEC, "", stop_ids=[1]), ValueError, "need a `tokenizer`"),
+        (lambda: backchat.parse_response("", SPEC, prefix="", stop_ids=[1]), ValueError, "need a `tokenizer`"),
         (lambda: backchat.Template({"fields": {1: {}}}), TypeError, "not int"),
         (lambda: backchat.Template("{"), backchat.TemplateError, "JSON"),
         (lambda: backchat.Template({"fields": {}}), backchat.TemplateError, "start_anchor"),

@@ -100,11 +100,28 @@ def test_fixtures_are_checked():
     assert report.ok and report.passed > 5
 
 
+def test_a_single_name_is_no_list_of_letters():
+    chat = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
+    messages = [{"role": "assistant", "content": "Yes."}]
+    assert backchat.mask(chat, messages, parts="content") == backchat.mask(chat, messages, parts=["content"])
+    assert backchat.fix(chat, "parts") == backchat.fix(chat, ["parts"])
+    with pytest.raises(ValueError, match="unknown part `contents`"):
+        backchat.mask(chat, messages, parts="contents")
+
+
+def test_offsets_may_be_an_array():
+    numpy = pytest.importorskip("numpy")
+    chat = "{% for m in messages %}{{ m.content }}{% endfor %}"
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes."}]
+    offsets = [[0, 2], [2, 6]]
+    assert backchat.mask(chat, messages, offsets=numpy.array(offsets)) == backchat.mask(chat, messages, offsets=offsets)
+
+
 def test_lint_and_load_errors():
     found = backchat.lint({"start_anchor": "a", "fields": {"x": {"open": "<x>", "close": "</x>", "content": "json"}}})
     assert all(problem.id and problem.message for problem in found)
-    with pytest.raises(backchat.TemplateError):
-        backchat.render("{% if %}", [])
+    with pytest.raises(backchat.TemplateError, match=":3: "):
+        backchat.render("\n\n{% if %}", [])
     with pytest.raises(backchat.TemplateError, match="no/such"):
         backchat.derive("no/such/folder")
     with pytest.raises(ValueError, match="no target"):

@@ -15,7 +15,7 @@ from backchat.integrations._model import chat_template_of, variables_of
 
 
 def tokens_and_mask(
-    row: dict[str, Any], *, tokenizer: Any, parts: Sequence[str] = ("assistant",)
+    row: dict[str, Any], *, tokenizer: Any, parts: str | Sequence[str] = ("assistant",)
 ) -> dict[str, list[int]]:
     """The `input_ids` of a row's `messages`, and `assistant_masks`: 1 for each token that the model wrote.
 
