@@ -23,7 +23,8 @@ const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
 pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     let mut found = Varying::default();
     let view = View::new(prober, usage);
-    with_all(&mut found, &view);
+    let printed = view.printed();
+    with_all(&mut found, &view, &printed);
     with_time(&mut found, &view, usage);
     with_history(&mut found, prober);
     for input in &usage.reasoning_inputs {
@@ -32,7 +33,7 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     }
     with_values(&mut found, prober, None);
     with_ids(&mut found, prober);
-    with_variables(&mut found, &view);
+    with_variables(&mut found, &view, &printed);
     found
 }
 
@@ -116,9 +117,9 @@ fn with_lines(found: &mut Varying, prober: &Prober<'_>, input: &ReasoningInput) 
     }
 }
 
-/// What shows the marks of a turn: the end of a prompt, and turns with each part.
+/// What shows the marks of a turn, at two times: the end of a prompt, and turns with each part.
 struct View<'t> {
-    prober: Prober<'t>,
+    probers: [Prober<'t>; 2],
     conversations: Vec<(Vec<Message>, bool)>,
 }
 
@@ -129,14 +130,37 @@ impl<'t> View<'t> {
         let turns = [shapes::content(), thought, Answer::calls(shapes::calls(1))];
         let turns = turns.iter().map(|answer| (shapes::conversation(user, answer), false));
         let conversations = [(shapes::history(user), true)].into_iter().chain(turns).collect();
-        Self { prober: prober.with_reasoning(usage.reasoning_inputs.first()), conversations }
+        let thinking = prober.with_reasoning(usage.reasoning_inputs.first());
+        Self { probers: TIMES.map(|time| thinking.at(time)), conversations }
     }
 
-    fn texts(&self, time: &str, setting: &Setting) -> Vec<Option<String>> {
-        let prober = self.prober.at(time);
-        let text =
-            |(messages, prompt): &(Vec<Message>, bool)| shown(&prober, messages, History::User, setting, *prompt);
-        self.conversations.iter().map(text).collect()
+    fn texts(prober: &Prober<'t>, conversations: &[(Vec<Message>, bool)], setting: &Setting) -> Vec<Option<String>> {
+        let text = |(messages, prompt): &(Vec<Message>, bool)| shown(prober, messages, History::User, setting, *prompt);
+        conversations.iter().map(text).collect()
+    }
+
+    /// The texts at the first time.
+    fn earlier(&self, setting: &Setting) -> Vec<Option<String>> {
+        Self::texts(&self.probers[0], &self.conversations, setting)
+    }
+
+    /// The texts at the second time.
+    fn later(&self, setting: &Setting) -> Vec<Option<String>> {
+        Self::texts(&self.probers[1], &self.conversations, setting)
+    }
+
+    fn varies_with_time(&self) -> bool {
+        self.earlier(&Setting::new()) != self.later(&Setting::new())
+    }
+
+    /// The variables that a text has the value of.
+    fn printed(&self) -> Vec<String> {
+        let mut names = self.probers[0].switches();
+        names.retain(|name| {
+            let texts = self.earlier(&Setting::from([(name.clone(), needle::SETTING.into())]));
+            texts.into_iter().flatten().any(|text| text.contains(needle::SETTING))
+        });
+        names
     }
 }
 
@@ -196,47 +220,30 @@ fn with_ids(found: &mut Varying, prober: &Prober<'_>) {
     compare(found, shown(first), shown(second));
 }
 
-/// The variables that a text has the value of.
-fn printed(view: &View<'_>) -> Vec<String> {
-    let mut names = view.prober.switches();
-    names.retain(|name| {
-        let texts = view.texts(TIMES[0], &Setting::from([(name.clone(), needle::SETTING.into())]));
-        texts.into_iter().flatten().any(|text| text.contains(needle::SETTING))
-    });
-    names
-}
-
 /// Finds the texts of the clock and of variables at once, as each may be in the text that tells the place of another.
-fn with_all(found: &mut Varying, view: &View<'_>) {
-    let all: Setting = printed(view).into_iter().map(|name| (name, needle::SETTING.into())).collect();
-    if all.len() + usize::from(varies_with_time(view)) > 1 {
-        let [first, second] = TIMES;
-        for (one, two) in view.texts(first, &Setting::new()).into_iter().zip(view.texts(second, &all)) {
-            compare(found, one, two);
-        }
-    }
-}
-
-fn varies_with_time(view: &View<'_>) -> bool {
-    let [one, two] = TIMES.map(|time| view.texts(time, &Setting::new()));
-    one != two
-}
-
-fn with_time(found: &mut Varying, view: &View<'_>, usage: &TemplateUsage) {
-    if !varies_with_time(view) {
-        return;
-    }
-    // The text before it may be another one under each setting.
-    for setting in &usage.settings {
-        let [one, two] = TIMES.map(|time| view.texts(time, setting));
+fn with_all(found: &mut Varying, view: &View<'_>, printed: &[String]) {
+    if printed.len() + usize::from(view.varies_with_time()) > 1 {
+        let all = printed.iter().map(|name| (name.clone(), needle::SETTING.into())).collect();
+        let (one, two) = (view.earlier(&Setting::new()), view.later(&all));
         one.into_iter().zip(two).for_each(|(one, two)| compare(found, one, two));
     }
 }
 
-fn with_variables(found: &mut Varying, view: &View<'_>) {
-    for name in printed(view) {
-        let texts = |value: Value| view.texts(TIMES[0], &Setting::from([(name.clone(), value)]));
-        let usual = view.texts(TIMES[0], &Setting::new());
+fn with_time(found: &mut Varying, view: &View<'_>, usage: &TemplateUsage) {
+    if !view.varies_with_time() {
+        return;
+    }
+    // The text before it may be another one under each setting.
+    for setting in &usage.settings {
+        let (one, two) = (view.earlier(setting), view.later(setting));
+        one.into_iter().zip(two).for_each(|(one, two)| compare(found, one, two));
+    }
+}
+
+fn with_variables(found: &mut Varying, view: &View<'_>, printed: &[String]) {
+    for name in printed {
+        let texts = |value: Value| view.earlier(&Setting::from([(name.clone(), value)]));
+        let usual = view.earlier(&Setting::new());
         for (at, (usual, other)) in usual.into_iter().zip(texts(needle::SETTING.into())).enumerate() {
             let (Some(usual), Some(other)) = (usual, other) else { continue };
             // A value of several words and numbers, such as a date, gets other numbers.

@@ -2,6 +2,8 @@
 //! template, the placeholder becomes a pattern. The placeholders are noncharacters, which Unicode keeps for use inside of a
 //! program: a control character may be a mark of a chat template.
 
+use std::ops::Range;
+
 use backchat_core::text::{runs, slice};
 
 /// Represents a number that varies.
@@ -71,7 +73,6 @@ impl Varying {
             return;
         }
         let differs = |at: usize| one.get(at) != two.get(at);
-        let is_value = |token: &str| token.get(..2).is_some_and(|lead| lead.eq_ignore_ascii_case("qz"));
         let mut at = 0;
         while at < one.len() {
             if !differs(at) {
@@ -95,25 +96,7 @@ impl Varying {
                 }
                 at += 1;
             }
-            let followers = || one.get(end..).unwrap_or_default().iter().take_while(|token| !is_value(token));
-            // Without a word before it, that of the same mark behind it tells the place from others.
-            let to_word = followers().position(|token| is_word(token)).map(|at| at + 1);
-            let mut before = String::new();
-            for token in one.get(..start).unwrap_or_default().iter().rev() {
-                if is_value(token) {
-                    break;
-                }
-                before.insert_str(0, token);
-                // A bracket opens a mark of which one letter may be the name.
-                let has_word = before.contains(char::is_alphanumeric);
-                let opens = token.starts_with(['<', '[', '{', '(']) && (has_word || to_word.is_some());
-                if *token == "\n" || is_word(token) && token.len() > 1 || opens {
-                    break;
-                }
-            }
-            let has_word = before.contains(char::is_alphanumeric);
-            let after = followers().take(if has_word { 1 } else { to_word.unwrap_or(1) }).copied().collect();
-            let place = VaryingPlace { before, middle, after };
+            let place = VaryingPlace::new(one, start..end, middle);
             if !place.before.is_empty() && !self.places.contains(&place) {
                 self.places.push(place);
             }
@@ -133,6 +116,25 @@ impl Varying {
 }
 
 impl VaryingPlace {
+    fn new(tokens: &[&str], range: Range<usize>, middle: String) -> Self {
+        let followers = || tokens.get(range.end..).unwrap_or_default().iter().take_while(|token| !is_value(token));
+        // Without a word before it, that of the same mark behind it tells the place from others.
+        let to_word = followers().position(|token| is_word(token)).map(|at| at + 1);
+        let mut before = String::new();
+        for token in tokens.get(..range.start).unwrap_or_default().iter().rev().take_while(|token| !is_value(token)) {
+            before.insert_str(0, token);
+            // A bracket opens a mark of which one letter may be the name.
+            let has_word = before.contains(char::is_alphanumeric);
+            let opens = token.starts_with(['<', '[', '{', '(']) && (has_word || to_word.is_some());
+            if *token == "\n" || is_word(token) && token.len() > 1 || opens {
+                break;
+            }
+        }
+        let has_word = before.contains(char::is_alphanumeric);
+        let after = followers().take(if has_word { 1 } else { to_word.unwrap_or(1) }).copied().collect();
+        Self { before, middle, after }
+    }
+
     fn steady(&self, text: String) -> String {
         let mut out = String::new();
         let mut rest = text.as_str();
@@ -185,6 +187,11 @@ pub fn tokens(text: &str) -> Vec<&str> {
 /// The same, with numbers apart from the letters next to them.
 pub fn numbers(text: &str) -> Vec<&str> {
     runs(text, |c| if c.is_ascii_digit() { Some(1) } else { c.is_alphanumeric().then_some(0) })
+}
+
+/// Whether a token is a value of a probe.
+fn is_value(token: &str) -> bool {
+    token.get(..2).is_some_and(|lead| lead.eq_ignore_ascii_case("qz"))
 }
 
 fn is_word(token: &str) -> bool {
