@@ -302,7 +302,7 @@ fn content_may_be_a_json_string_or_a_member_of_one_object() {
     ];
     reads(&Chat { turn: object, ..PLAIN }, "<assistant>", &turns);
     // The prompt may begin the object.
-    let begun = Chat { header: "<assistant>{", turn: object.strip_prefix("{ ").unwrap(), ..PLAIN };
+    let begun = Chat { header: "<assistant>{{ '{' }}", turn: object.strip_prefix("{ ").unwrap(), ..PLAIN };
     let rests = turns.map(|(text, message)| (&text[1..], message));
     reads(&begun, "<assistant>{", &rests);
 }

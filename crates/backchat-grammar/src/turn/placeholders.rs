@@ -72,7 +72,7 @@ impl Placeholders {
         value: Option<&str>,
         notes: &mut Vec<Note>,
     ) -> Option<Self> {
-        let counts = |literal: &str| literal.bytes().any(|byte| is_varying(char::from(byte)));
+        let counts = |literal: &str| literal.contains(is_varying);
         let is_filled = |literal: &str| FILLED.iter().any(|sign| literal.len() >= sign.len() && literal.contains(sign));
         // Most grammars have no placeholder, so one pass is enough.
         if !rules.any_literal(roots, &|literal| counts(literal) || is_filled(literal)) {

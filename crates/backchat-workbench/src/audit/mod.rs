@@ -7,5 +7,5 @@ mod tally;
 
 pub use cause::{Cause, NEAR_MARKER, OutputCause, UNKNOWN_MARKER, is_gone, wrong_closer};
 pub use gate::{Counts, Gate, Limit};
-pub use observed::{Observed, Output};
-pub use tally::{Counted, Example, Tally};
+pub use observed::{Example, Observed, Output};
+pub use tally::{Counted, Tally};

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::cause::{Cause, OutputCause, in_words, root};
-use super::tally::Example;
 use crate::replay::UnreadMarker;
+use backchat_core::json::{self, Value};
 use backchat_parser::parser::{Problem, ProblemKind};
 
 /// An output that was read.
@@ -47,6 +47,24 @@ pub(super) struct Found {
     /// Whether a marker that is read as text is the cause, and whether the template has one like it.
     pub unread: Option<Likeness>,
     pub example: Example,
+}
+
+/// The smallest output with a cause, as a row of the log; of two of one length the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The number of its line, from 1.
+    pub line: u64,
+    /// The length of its output, in bytes.
+    pub length: usize,
+    /// The line.
+    pub row: Box<[u8]>,
+}
+
+impl Example {
+    /// The row. One that was parsed is JSON.
+    pub fn value(&self) -> Value {
+        std::str::from_utf8(&self.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default()
+    }
 }
 
 /// Whether a marker that is read as text looks like one of the template.

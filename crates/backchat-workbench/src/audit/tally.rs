@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 
 use super::cause::Cause;
-use super::observed::{Found, Likeness, Observed};
+use super::observed::{Example, Found, Likeness, Observed};
 use backchat_core::json::{self, Value};
 use backchat_parser::parser::ProblemKind;
 
@@ -22,24 +22,6 @@ const OTHERS: &str = "others";
 
 /// The name of a model or a server; empty if a row has none.
 type Group = String;
-
-/// The smallest output with a cause, as a row of the log; of two of one length the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Example {
-    /// The number of its line, from 1.
-    pub line: u64,
-    /// The length of its output, in bytes.
-    pub length: usize,
-    /// The line.
-    pub row: Box<[u8]>,
-}
-
-impl Example {
-    /// The row. One that was parsed is JSON.
-    pub fn value(&self) -> Value {
-        std::str::from_utf8(&self.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default()
-    }
-}
 
 /// The counts of one cause.
 #[derive(Clone, Debug, PartialEq)]
