@@ -101,6 +101,17 @@ fn a_mark_of_each_part_may_hold_the_date() {
 }
 
 #[test]
+fn a_time_alone_may_be_a_mark() {
+    let turn = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}<{{ strftime_now('%H:%M') }} {{ c.function.name }}>\
+                {{ c.function.arguments | tojson }}</use>{% endfor %}{{ '\n' ~ strftime_now('%H:%M') }}";
+    let turns = [
+        ("Meet at 10:30 please.\n17:45<fin>", r#"{"content": "Meet at 10:30 please."}"#),
+        ("<17:45 f>{\"a\": \"10:30\"}</use>\n17:45<fin>", r#"{"calls": [{"name": "f", "arguments": {"a": "10:30"}}]}"#),
+    ];
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
 fn a_header_may_hold_words_of_settings_and_of_the_clock() {
     let yes = [("Yes.<fin>", r#"{"content": "Yes."}"#)];
     for (header, asked) in [
@@ -349,7 +360,7 @@ fn a_label_may_stand_before_every_answer_and_close_calls() {
                 {{ c.function.name }}\nInput: {{ c.function.arguments | tojson }}\n{% endfor %}\
                 {% if m.content %}Answer: {{ m.content }}\n{% endif %}";
     let turns = [
-        ("Thought: Hm.\nAnswer: Yes.\n<fin>", r#"{"reasoning": "Hm.", "content": "Yes."}"#),
+        ("Thought: Hm, Answer: no.\nAnswer: Yes.\n<fin>", r#"{"reasoning": "Hm, Answer: no.", "content": "Yes."}"#),
         (
             "Thought: Hm.\nAction: f\nInput: {\"a\": \"Answer: no\"}\nAction: g\nInput: {}\nAnswer: My Answer: no.\n<fin>",
             r#"{"reasoning": "Hm.", "content": "My Answer: no.", "calls": [

@@ -118,14 +118,15 @@ impl Varying {
 impl VaryingPlace {
     fn new(tokens: &[&str], range: Range<usize>, middle: String) -> Self {
         let followers = || tokens.get(range.end..).unwrap_or_default().iter().take_while(|token| !is_value(token));
-        // Without a word before it, that of the same mark behind it tells the place from others.
+        // Without a word before it, that of the same mark behind it tells the place from others, or that it is a number.
         let to_word = followers().position(|token| is_word(token)).map(|at| at + 1);
         let mut before = String::new();
         for token in tokens.get(..range.start).unwrap_or_default().iter().rev().take_while(|token| !is_value(token)) {
             before.insert_str(0, token);
             // A bracket opens a mark of which one letter may be the name.
             let has_word = before.contains(char::is_alphanumeric);
-            let opens = token.starts_with(['<', '[', '{', '(']) && (has_word || to_word.is_some());
+            let is_told = has_word || to_word.is_some() || middle.contains(NUMBER);
+            let opens = token.starts_with(['<', '[', '{', '(']) && is_told;
             if *token == "\n" || is_word(token) && token.len() > 1 || opens {
                 break;
             }

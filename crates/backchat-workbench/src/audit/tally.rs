@@ -8,7 +8,7 @@ use indexmap::map::Entry;
 
 use super::cause::Cause;
 use super::observed::{Example, Found, Likeness, Observed};
-use backchat_core::json::{self, Value};
+use backchat_core::json::Value;
 use backchat_parser::parser::ProblemKind;
 
 /// How many causes are counted separately.

@@ -2,10 +2,15 @@
 
 use crate::wire::marks;
 use crate::wire::structure::WireFormat;
+use backchat_probe::probe::steady::is_varying;
 
 impl WireFormat {
     /// Whether a text is safe to read as the end of content: neither prose nor only punctuation of Markdown, JSON or code.
     pub(super) fn is_distinct(&self, text: &str) -> bool {
+        // Prose has times and words in brackets, too.
+        if text.contains(is_varying) && !text.contains(char::is_alphabetic) {
+            return false;
+        }
         let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
         let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
         self.segmentation.is_distinctive(text)

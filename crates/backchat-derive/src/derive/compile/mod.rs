@@ -138,8 +138,10 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
         Delimiter::Pattern(format!("^\\s*{}", spaced(open))).write(&mut field, "open");
     }
     let early = wire.segmentation.first(close).filter(|_| choices.thought_end == ThoughtEnd::FirstMark);
-    let mut closes = vec![early.unwrap_or(close).to_owned()];
-    closes.retain(|close| !close.is_empty());
+    // A label closes it only where renders have it, as on a line of its own: what is thought may contain it.
+    let whole = if reasoning.close.starts_with('\n') && !wire.is_distinct(close) { &reasoning.close } else { close };
+    let mut closes = vec![early.unwrap_or(whole.trim_end()).to_owned()];
+    closes.retain(|close| !close.trim().is_empty());
     // A model that stops while it thinks has still produced reasoning.
     for stop in wire.sure_stops() {
         if !closes.iter().any(|close| close.contains(stop) || stop.contains(close.as_str())) {
