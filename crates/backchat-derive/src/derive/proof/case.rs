@@ -236,8 +236,11 @@ impl<'p, 't> Cutter<'p, 't> {
             return None;
         }
         let mut expected = shown(&said.answer, &piece.text);
-        if expected.content.is_none() && writes_content(&scene, &said.answer, &whole) {
-            expected.content.clone_from(&said.answer.content);
+        if expected.content.is_none() && said.answer.content.is_some() {
+            // A filter may leave no word of the content as it is: the turn without it tells whether it is written.
+            let without = turn_start.cut(&scene, &Answer { content: None, ..said.answer.clone() }, openings);
+            let is_written = without.is_some_and(|(without, _)| !is_alike(&without.text, &piece.text));
+            expected.content = said.answer.content.clone().filter(|_| is_written);
         }
         if let Some(keeps) = said.keeps {
             keep(&mut expected, &said.answer, keeps);
@@ -279,12 +282,9 @@ fn takes_parts(scene: &Scene<'_, '_>) -> bool {
     in_parts.is_some() && in_parts == written(TEXT)
 }
 
-/// Whether a render has the content of an answer in some form: a filter may leave none of its words as they are.
-fn writes_content(scene: &Scene<'_, '_>, answer: &Answer, whole: &str) -> bool {
-    let signs = |text: &str| -> String { text.split_whitespace().collect() };
-    let without = Answer { content: None, ..answer.clone() };
-    let without = answer.content.as_ref().and_then(|_| scene.render(&[Message::Assistant(without)], false));
-    without.is_some_and(|without| signs(&without) != signs(whole))
+/// Whether two turns differ in white space alone.
+fn is_alike(one: &str, other: &str) -> bool {
+    one.split_whitespace().eq(other.split_whitespace())
 }
 
 /// Whether there is more than white space between two parts of a text.
