@@ -137,6 +137,20 @@ fn numbers_of_calls_are_read_by_their_class() {
 }
 
 #[test]
+fn a_number_alone_may_be_the_mark_of_a_call() {
+    let turn = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}<{{ loop.index }}>{{ c.function.name }} \
+                {{ c.function.arguments | tojson }}</{{ loop.index }}>{% endfor %}";
+    let turns = [
+        ("Footnote 3 explains it.<fin>", r#"{"content": "Footnote 3 explains it."}"#),
+        (
+            r#"<1>f {"a": 1}</1><2>g {}</2><fin>"#,
+            r#"{"calls": [{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]}"#,
+        ),
+    ];
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
 fn regions_that_repeat_are_joined() {
     let steps = "{% if m.reasoning %}{% for l in m.reasoning.split('\\n') %}<step>{{ l }}</step>{% endfor %}{% endif %}\
                  {{ m.content or '' }}CALLS";
@@ -355,11 +369,12 @@ fn a_call_without_arguments_may_follow_another_call() {
 }
 
 #[test]
-fn a_label_may_stand_before_every_answer_and_close_calls() {
+fn a_label_before_every_answer_may_close_calls() {
     let turn = "{% if m.reasoning %}Thought: {{ m.reasoning }}\n{% endif %}{% for c in m.tool_calls or [] %}Action: \
                 {{ c.function.name }}\nInput: {{ c.function.arguments | tojson }}\n{% endfor %}\
                 {% if m.content %}Answer: {{ m.content }}\n{% endif %}";
     let turns = [
+        ("Answer: The label Answer: is text.\n<fin>", r#"{"content": "The label Answer: is text."}"#),
         ("Thought: Hm, Answer: no.\nAnswer: Yes.\n<fin>", r#"{"reasoning": "Hm, Answer: no.", "content": "Yes."}"#),
         (
             "Thought: Hm.\nAction: f\nInput: {\"a\": \"Answer: no\"}\nAction: g\nInput: {}\nAnswer: My Answer: no.\n<fin>",
@@ -406,7 +421,7 @@ fn arguments_may_be_a_list_of_pairs() {
 }
 
 #[test]
-fn a_mark_may_be_any_control_character() {
+fn a_mark_may_be_a_control_character() {
     for mark in ["\u{1}", "\u{2}", "\u{3}", "\u{1f}", "\u{7f}"] {
         let (header, end) = (format!("<assistant{mark}"), format!("{mark}fin{mark}"));
         let turn = format!("{{{{ m.content or '' }}}}{}", CALLS.replace("<use>", mark).replace("</use>", mark));

@@ -34,7 +34,7 @@ pub(crate) struct Survey<'s> {
     /// Constants that a name of the template stands for one after another: `x`, or `x.id` for a member, while it loops over
     /// `x[]`.
     constants: HashMap<String, Vec<json::Value>>,
-    /// The keys of dictionaries by the name that the template gives them.
+    /// The literal keys of the dictionaries that a name is set to, in whatever scope.
     tables: HashMap<String, Vec<json::Value>>,
 }
 
@@ -323,7 +323,7 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// Looking a value up in a table of the template compares it with the keys.
+    /// Notes the keys of a table as constants that the value looked up in it is compared with.
     fn look_up(&mut self, table: &Expr<'s>, key: &Expr<'s>) {
         let keys = match &table.kind {
             ExprKind::Dict(entries) => entries.iter().filter_map(|(key, _)| literal(key)).collect(),

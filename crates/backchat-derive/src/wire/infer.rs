@@ -443,7 +443,7 @@ fn settle(segmentation: Segmentation, content: &mut Content, end: &mut String) {
     }
 }
 
-/// The text at the start of an end, up to the marks that do not vary, if it varies: no stop, so that it closes content.
+/// The varying text before the first fixed mark of an end. It cannot be a stop, so it closes content.
 fn before_stops(segmentation: Segmentation, end: &str) -> &str {
     let mut marks = segmentation.placed(end).filter(|(_, mark)| segmentation.is_distinctive(mark));
     let next = marks.find(|(_, mark)| !mark.contains(is_varying)).map_or(0, |(place, _)| place.start);

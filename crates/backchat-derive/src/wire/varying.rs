@@ -22,10 +22,10 @@ const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
 /// the template prints.
 pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     let mut found = Varying::default();
-    let view = View::new(prober, usage);
-    let printed = view.printed();
-    with_all(&mut found, &view, &printed);
-    with_time(&mut found, &view, usage);
+    let turns = TimedTurns::new(prober, usage);
+    let printed = turns.printed();
+    with_time_and_variables(&mut found, &turns, &printed);
+    with_time(&mut found, &turns, usage);
     with_history(&mut found, prober);
     for input in &usage.reasoning_inputs {
         with_values(&mut found, prober, Some(input));
@@ -33,7 +33,7 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     }
     with_values(&mut found, prober, None);
     with_ids(&mut found, prober);
-    with_variables(&mut found, &view, &printed);
+    with_variables(&mut found, &turns, &printed);
     found
 }
 
@@ -117,13 +117,13 @@ fn with_lines(found: &mut Varying, prober: &Prober<'_>, input: &ReasoningInput) 
     }
 }
 
-/// What shows the marks of a turn, at two times: the end of a prompt, and turns with each part.
-struct View<'t> {
+/// The end of a prompt and turns with each part, rendered at two times.
+struct TimedTurns<'t> {
     probers: [Prober<'t>; 2],
     conversations: Vec<(Vec<Message>, bool)>,
 }
 
-impl<'t> View<'t> {
+impl<'t> TimedTurns<'t> {
     fn new(prober: &Prober<'t>, usage: &TemplateUsage) -> Self {
         let user = History::User;
         let thought = shapes::content().with_reasoning(needle::REASONING);
@@ -153,7 +153,7 @@ impl<'t> View<'t> {
         self.earlier(&Setting::new()) != self.later(&Setting::new())
     }
 
-    /// The variables that a text has the value of.
+    /// The variables whose value a text shows.
     fn printed(&self) -> Vec<String> {
         let mut names = self.probers[0].switches();
         names.retain(|name| {
@@ -220,30 +220,30 @@ fn with_ids(found: &mut Varying, prober: &Prober<'_>) {
     compare(found, shown(first), shown(second));
 }
 
-/// Finds the texts of the clock and of variables at once, as each may be in the text that tells the place of another.
-fn with_all(found: &mut Varying, view: &View<'_>, printed: &[String]) {
-    if printed.len() + usize::from(view.varies_with_time()) > 1 {
+/// Finds times and values of variables at once: each may be a part of the text that tells the place of another.
+fn with_time_and_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[String]) {
+    if printed.len() + usize::from(turns.varies_with_time()) > 1 {
         let all = printed.iter().map(|name| (name.clone(), needle::SETTING.into())).collect();
-        let (one, two) = (view.earlier(&Setting::new()), view.later(&all));
+        let (one, two) = (turns.earlier(&Setting::new()), turns.later(&all));
         one.into_iter().zip(two).for_each(|(one, two)| compare(found, one, two));
     }
 }
 
-fn with_time(found: &mut Varying, view: &View<'_>, usage: &TemplateUsage) {
-    if !view.varies_with_time() {
+fn with_time(found: &mut Varying, turns: &TimedTurns<'_>, usage: &TemplateUsage) {
+    if !turns.varies_with_time() {
         return;
     }
-    // The text before it may be another one under each setting.
+    // A setting may change the text before the time, so look under every setting.
     for setting in &usage.settings {
-        let (one, two) = (view.earlier(setting), view.later(setting));
+        let (one, two) = (turns.earlier(setting), turns.later(setting));
         one.into_iter().zip(two).for_each(|(one, two)| compare(found, one, two));
     }
 }
 
-fn with_variables(found: &mut Varying, view: &View<'_>, printed: &[String]) {
+fn with_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[String]) {
     for name in printed {
-        let texts = |value: Value| view.earlier(&Setting::from([(name.clone(), value)]));
-        let usual = view.earlier(&Setting::new());
+        let texts = |value: Value| turns.earlier(&Setting::from([(name.clone(), value)]));
+        let usual = turns.earlier(&Setting::new());
         for (at, (usual, other)) in usual.into_iter().zip(texts(needle::SETTING.into())).enumerate() {
             let (Some(usual), Some(other)) = (usual, other) else { continue };
             // A value of several words and numbers, such as a date, gets other numbers.

@@ -1,6 +1,6 @@
 //! Replaces varying text in renders with a placeholder character, so that comparisons ignore it. In the response
-//! template, the placeholder becomes a pattern. The placeholders are noncharacters, which Unicode keeps for use inside of a
-//! program: a control character may be a mark of a chat template.
+//! template, the placeholder becomes a pattern. Unicode reserves noncharacters for internal use; control characters may be
+//! marks of a chat template.
 
 use std::ops::Range;
 
@@ -118,21 +118,20 @@ impl Varying {
 impl VaryingPlace {
     fn new(tokens: &[&str], range: Range<usize>, middle: String) -> Self {
         let followers = || tokens.get(range.end..).unwrap_or_default().iter().take_while(|token| !is_value(token));
-        // Without a word before it, that of the same mark behind it tells the place from others, or that it is a number.
         let to_word = followers().position(|token| is_word(token)).map(|at| at + 1);
+        // A place is recognized by a number in it or a word before it, otherwise by the next word of its mark.
+        let is_recognizable = |before: &str| middle.contains(NUMBER) || before.contains(char::is_alphanumeric);
         let mut before = String::new();
         for token in tokens.get(..range.start).unwrap_or_default().iter().rev().take_while(|token| !is_value(token)) {
             before.insert_str(0, token);
             // A bracket opens a mark of which one letter may be the name.
-            let has_word = before.contains(char::is_alphanumeric);
-            let is_told = has_word || to_word.is_some() || middle.contains(NUMBER);
-            let opens = token.starts_with(['<', '[', '{', '(']) && is_told;
+            let opens = token.starts_with(['<', '[', '{', '(']) && (is_recognizable(&before) || to_word.is_some());
             if *token == "\n" || is_word(token) && token.len() > 1 || opens {
                 break;
             }
         }
-        let has_word = before.contains(char::is_alphanumeric);
-        let after = followers().take(if has_word { 1 } else { to_word.unwrap_or(1) }).copied().collect();
+        let after =
+            followers().take(if is_recognizable(&before) { 1 } else { to_word.unwrap_or(1) }).copied().collect();
         Self { before, middle, after }
     }
 

@@ -10,6 +10,7 @@ mod tests;
 use super::Choices;
 use super::channels::Channels;
 use super::choices::{CallRegion, Guard};
+use super::frame::is_value_alone;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, written};
 use crate::wire::structure::{Arguments, CallPart, Calls, Cut, LeftOut, ObjectBody, Place, WireFormat};
@@ -118,7 +119,7 @@ impl Plan<'_> {
 
     /// Whether a text is safe to read as a mark anywhere in prose.
     fn is_mark(&self, text: &str) -> bool {
-        self.wire.segmentation.is_distinctive(text)
+        self.wire.segmentation.is_distinctive(text) && !is_value_alone(text)
     }
 
     fn first_mark(&self) -> &str {
@@ -148,7 +149,7 @@ impl Plan<'_> {
                     let is_parted = section.starts_with(char::is_whitespace) && !section.trim().is_empty();
                     let parted = is_parted.then(|| format!("\\s+(?={})", spaced(section.trim())));
                     let ends = parted.map_or(ends.clone(), |parted| any_of(vec![parted, ends]));
-                    format!("(?<=\\}}){ends}{}", self.label_of_answer())
+                    format!("(?<=\\}}){ends}{}", self.optional_label())
                 }
             };
             Delimiter::Pattern(pattern).write(&mut field, "close");
@@ -214,7 +215,7 @@ impl Plan<'_> {
         field
     }
 
-    /// The head of a call, or its parts, up to what a call without arguments leaves out.
+    /// The parts of a call's head without the text that a call without arguments leaves out.
     fn without_left_out(&self, head: &[CallPart]) -> Vec<CallPart> {
         let mut pieces = head.to_vec();
         if let (Some(left_out), Some(CallPart::Text(text))) = (&self.calls.body.left_out, pieces.last_mut())

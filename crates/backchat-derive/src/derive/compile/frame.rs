@@ -7,20 +7,17 @@ use backchat_probe::probe::steady::is_varying;
 impl WireFormat {
     /// Whether a text is safe to read as the end of content: neither prose nor only punctuation of Markdown, JSON or code.
     pub(super) fn is_distinct(&self, text: &str) -> bool {
-        // Prose has times and words in brackets, too.
-        if text.contains(is_varying) && !text.contains(char::is_alphabetic) {
-            return false;
-        }
         let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
         let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
-        self.segmentation.is_distinctive(text)
+        let is_safe = self.segmentation.is_distinctive(text)
             || is_tag(text)
             || is_nameless_closer(text)
             || text.chars().count() >= 3
                 && is_sign(text.chars().next())
                 && is_sign(text.chars().next_back())
                 && !text.contains(char::is_whitespace)
-                && !text.chars().all(plain)
+                && !text.chars().all(plain);
+        is_safe && !is_value_alone(text)
     }
 
     /// Whether a mark looks like a special token rather than a tag that people also write: it has a bar in its brackets.
@@ -55,6 +52,13 @@ impl WireFormat {
         }
         groups
     }
+}
+
+/// Whether a text is a time, a number or a word that varies, which prose has in brackets, too, but not in those of a special
+/// token or a closing tag.
+pub(super) fn is_value_alone(text: &str) -> bool {
+    let is_framed = ["<|", "</", "[/"].iter().any(|lead| text.trim_start().starts_with(lead));
+    text.contains(is_varying) && !text.contains(char::is_alphabetic) && !is_framed
 }
 
 /// Whether a text is a tag without brackets: punctuation and a word.

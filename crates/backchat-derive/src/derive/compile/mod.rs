@@ -125,9 +125,12 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let mut field = Object::new();
     let open = without_label(wire, reasoning.open.trim());
     let close = reasoning.close.trim();
+    // Reasoning may contain a label, so it counts only after the line breaks that renders have before it.
+    let is_line = reasoning.close.starts_with('\n') && !wire.is_distinct(close);
+    let whole = if is_line { reasoning.close.trim_end() } else { close };
     if open.is_empty() {
         // Without an opening, there is reasoning if the closing mark occurs at all.
-        Delimiter::Pattern(format!("^(?=.*?{})", escape(close))).write(&mut field, "open");
+        Delimiter::Pattern(format!("^(?=.*?{})", escape(whole))).write(&mut field, "open");
     } else if wire.is_distinct(open) || reasoning.join.is_some() {
         Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
     } else if reasoning.is_late {
@@ -138,9 +141,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
         Delimiter::Pattern(format!("^\\s*{}", spaced(open))).write(&mut field, "open");
     }
     let early = wire.segmentation.first(close).filter(|_| choices.thought_end == ThoughtEnd::FirstMark);
-    // A label closes it only where renders have it, as on a line of its own: what is thought may contain it.
-    let whole = if reasoning.close.starts_with('\n') && !wire.is_distinct(close) { &reasoning.close } else { close };
-    let mut closes = vec![early.unwrap_or(whole.trim_end()).to_owned()];
+    let mut closes = vec![early.unwrap_or(whole).to_owned()];
     closes.retain(|close| !close.trim().is_empty());
     // A model that stops while it thinks has still produced reasoning.
     for stop in wire.sure_stops() {

@@ -114,7 +114,7 @@ impl<'t> Setup<'_, 't> {
             return None;
         }
         let message = "the text around the turn depends on the clock; the draft reads it as written now".to_owned();
-        // What is before the time may be another text under each setting.
+        // A setting may change the text before the time, so look under every setting.
         let settings = request.usage.settings.iter().cloned();
         let cases = settings.flat_map(|setting| self.cases(said, &plain, &offering, setting)).collect();
         Some(Assumption { message, cases })

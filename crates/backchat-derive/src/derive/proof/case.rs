@@ -236,11 +236,14 @@ impl<'p, 't> Cutter<'p, 't> {
             return None;
         }
         let mut expected = shown(&said.answer, &piece.text);
-        if expected.content.is_none() && said.answer.content.is_some() {
-            // A filter may leave no word of the content as it is: the turn without it tells whether it is written.
-            let without = turn_start.cut(&scene, &Answer { content: None, ..said.answer.clone() }, openings);
-            let is_written = without.is_some_and(|(without, _)| !is_alike(&without.text, &piece.text));
-            expected.content = said.answer.content.clone().filter(|_| is_written);
+        if let Some(content) = said.answer.content.as_ref().filter(|_| expected.content.is_none()) {
+            // A filter may leave no word of the content as it is: turns with none and with more of it differ, then.
+            let differs = |content: Option<String>| {
+                let other = turn_start.cut(&scene, &Answer { content, ..said.answer.clone() }, openings);
+                other.is_some_and(|(other, _)| !is_same_but_space(&other.text, &piece.text))
+            };
+            let is_written = differs(None) && differs(Some(format!("{content}\n{content}")));
+            expected.content = is_written.then(|| content.clone());
         }
         if let Some(keeps) = said.keeps {
             keep(&mut expected, &said.answer, keeps);
@@ -282,8 +285,8 @@ fn takes_parts(scene: &Scene<'_, '_>) -> bool {
     in_parts.is_some() && in_parts == written(TEXT)
 }
 
-/// Whether two turns differ in white space alone.
-fn is_alike(one: &str, other: &str) -> bool {
+/// Whether two turns have the same words.
+fn is_same_but_space(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
 

@@ -246,9 +246,9 @@ impl<'a, 't> Judge<'a, 't> {
         let mut pairs = answer.calls.iter().zip(&case.expected.calls);
         let is_more = pairs.any(|(got, call)| got.arguments.len() > call.arguments.len());
         let prober = case.prober(self.plain, self.offering);
-        let is_alike =
+        let renders_alike =
             |answer| prober.render(&case.with(answer), &case.setting, false).is_some_and(|text| text == case.whole);
-        if !is_alike(with_space_of(&case.said, &answer)) && !is_alike(answer) {
+        if !renders_alike(with_space_of(&case.said, &answer)) && !renders_alike(answer) {
             return None;
         }
         let message = match (part, changed_argument(&case.expected, message)) {

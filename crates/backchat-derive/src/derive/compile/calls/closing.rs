@@ -38,22 +38,23 @@ impl Plan<'_> {
             Some(self.or_end(pattern, own))
         };
         if let Some(close) = close {
-            Delimiter::Pattern(format!("{close}{}{space}", self.label_of_answer())).write(field, "close");
+            Delimiter::Pattern(format!("{close}{}{space}", self.optional_label())).write(field, "close");
         }
     }
 
-    /// A pattern for the label of an answer after the calls, which is no content.
-    pub(super) fn label_of_answer(&self) -> String {
+    /// An optional match of the answer's label after a close, so that it does not become content.
+    pub(super) fn optional_label(&self) -> String {
         self.answer_label().map_or_else(String::new, |label| format!("(?:\\s*{label})?"))
     }
 
-    /// A pattern for the label that stands before every answer, and parts it from reasoning or calls that nothing else
-    /// closes: content leaves out a mark wherever it is. An argument may contain a label, but not at the start of a line.
+    /// A pattern for the label before every answer, if it separates the answer from reasoning or calls that have no close:
+    /// content leaves out marks by itself. If the label begins a line in renders, it counts only there, since arguments may
+    /// contain it.
     pub(super) fn answer_label(&self) -> Option<String> {
         let content = &self.wire.content;
-        let is_alone = content.open.trim().is_empty() && content.beside_calls.is_none();
-        let is_bare = content.place == Place::After && is_alone;
-        let reasoning = self.wire.reasoning.as_ref().filter(|reasoning| is_bare && reasoning.calls_close)?;
+        let has_no_mark = content.open.trim().is_empty() && content.beside_calls.is_none();
+        let follows = content.place == Place::After && has_no_mark;
+        let reasoning = self.wire.reasoning.as_ref().filter(|reasoning| follows && reasoning.calls_close)?;
         let label = reasoning.close.trim();
         let is_everywhere = reasoning.empty.as_ref().is_some_and(|empty| empty.trim() == label);
         let start = if reasoning.close.starts_with('\n') { "(?<=\\n)" } else { "" };

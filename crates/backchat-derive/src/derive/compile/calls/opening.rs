@@ -166,7 +166,7 @@ impl Plan<'_> {
         start_of_answer(self.wire)
     }
 
-    /// The text that ends every call, as a pattern to look behind for; empty if a call without arguments lacks it.
+    /// The text that ends every call, as a pattern to look behind for; empty if a call may end with its name.
     fn end_of_call(&self) -> String {
         if self.may_end_with_name() {
             return String::new();
@@ -189,7 +189,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether nothing follows the name of a call without arguments.
+    /// Whether a call without arguments ends with its head: what closes any other call is left out.
     fn may_end_with_name(&self) -> bool {
         let body = &self.calls.body;
         let texts: Option<String> =
@@ -284,7 +284,7 @@ impl Plan<'_> {
         format!("{class}{new}]")
     }
 
-    /// Whether each argument begins as a call after another one does, with the same bracket.
+    /// Whether each argument begins as a call after another one does, with the same bracket, whatever closes it.
     fn begins_as_arguments(&self) -> bool {
         let open = if self.cut.open.trim().is_empty() { &self.cut.separator } else { &self.cut.open };
         let pairs = self.wire.pairs();
