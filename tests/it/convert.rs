@@ -3,7 +3,7 @@
 use std::fs;
 
 use backchat::parser::parse;
-use backchat::{Value, json};
+use backchat::{Template, Value, json};
 use backchat_legacy::convert::{Conversion, Options, Status, convert};
 use backchat_legacy::schema::Schema;
 
@@ -330,90 +330,190 @@ fn a_group_that_takes_no_part_gets_the_default() {
     }
 }
 
-/// Each schema does to its values what a template cannot.
+/// Checks that a schema converts with a loss, which is no improvement, and returns the messages of all losses.
+fn losing(schema: &str, path: &str, construct: &str) -> Vec<String> {
+    let conversion = converted(schema);
+    let is_named = conversion.losses.iter().any(|loss| (&*loss.path, &*loss.construct) == (path, construct));
+    assert!(is_named, "{schema}: {:?}", conversion.losses);
+    assert_eq!((conversion.status, conversion.is_no_worse()), (Status::Partial, false), "{schema}");
+    conversion.losses.into_iter().map(|loss| loss.message).collect()
+}
+
+/// Calls between marks, whose items have these keys.
+fn marked_calls(item: &str) -> String {
+    let items = format!(r#"{{"type": "object", {item}}}"#);
+    with_calls(&format!(r#"{{"type": "array", "x-regex-iterator": "<c>(.*?)</c>", "items": {items}}}"#))
+}
+
 #[test]
-fn what_a_schema_does_to_its_values_is_a_loss() {
-    let item = |item: &str| {
-        format!(r#"{{"type": "array", "x-regex-iterator": "<c>(.*?)</c>", "items": {{"type": "object", {item}}}}}"#)
-    };
-    let call = |more: &str| with_calls(&item(&format!(r#""x-parser": "json", {more}"#)));
-    let field = |field: &str| {
-        format!(r#"{{"type": "object", "properties": {{"content": {{"x-regex": "<a>(.*?)</a>", {field}}}}}}}"#)
-    };
+fn what_a_schema_does_to_calls_is_a_loss() {
+    let json = |more: &str| marked_calls(&format!(r#""x-parser": "json", {more}"#));
     let items = "$.properties.tool_calls.items";
     let arguments = "$.properties.tool_calls.items.properties.arguments";
     for (schema, path, construct) in [
         (
-            call(r#""properties": {"name": {"type": "string"}, "arguments": {"type": "object", "default": {}}}"#),
+            json(r#""properties": {"name": {"type": "string"}, "arguments": {"type": "object", "default": {}}}"#),
             arguments,
             "default",
         ),
         (
-            call(r#""properties": {"arguments": {"type": "object", "properties": {"n": {"type": "integer"}}}}"#),
+            json(r#""properties": {"arguments": {"type": "object", "properties": {"n": {"type": "integer"}}}}"#),
             &*format!("{arguments}.properties.n"),
             "type",
         ),
         (
-            call(r#""properties": {"name": {}, "arguments": {}}, "additionalProperties": false"#),
+            json(
+                r#""properties": {"arguments": {"type": "object", "properties": {
+                    "ids": {"type": "array", "items": {"type": "integer"}}}}}"#,
+            ),
+            &*format!("{arguments}.properties.ids.items"),
+            "type",
+        ),
+        (
+            json(r#""properties": {"name": {}, "arguments": {}}, "additionalProperties": false"#),
             items,
             "additionalProperties",
         ),
         (
-            call(r#""x-parser-args": {"transform": "{name: tool, arguments: params || `{}`}"}"#),
+            json(r#""x-parser-args": {"transform": "{name: tool, arguments: params || `{}`}"}"#),
             items,
             "optional key `params`",
         ),
         (
-            with_calls(&item(
+            marked_calls(
                 r#""x-regex": "^(?P<name>\\w+)>(?P<arguments>.*)$", "properties": {"name": {}, "arguments": {
                     "type": "object", "x-regex-key-value": "\\[(?P<key>\\w+)=(?P<value>.*?)\\]",
                     "properties": {"ok": {"type": "boolean"}}}}"#,
-            )),
+            ),
             &*format!("{arguments}.properties.ok"),
             "type",
         ),
         (
-            with_calls(&item(
+            marked_calls(
                 r#""x-regex": "^(?P<n>\\d+) (?P<name>\\w+)>(?P<arguments>.*)$", "properties": {
                     "n": {"type": "integer"}, "name": {}, "arguments": {"type": "object", "x-parser": "json"}}"#,
-            )),
+            ),
             &*format!("{items}.properties.n"),
             "property of a call",
         ),
+    ] {
+        losing(&schema, path, construct);
+    }
+}
+
+#[test]
+fn what_a_schema_does_to_fields_is_a_loss() {
+    let field = |more: &str| {
+        format!(r#"{{"type": "object", "properties": {{"content": {{"x-regex": "<a>(.*?)</a>", {more}}}}}}}"#)
+    };
+    let json =
+        |properties: &str| field(&format!(r#""x-parser": "json", "type": "object", "properties": {properties}"#));
+    let integer = json(r#"{"a": {"type": "integer"}}"#);
+    let content = "$.properties.content";
+    for (schema, path, construct) in [
+        (&*integer, &*format!("{content}.properties.a"), "type"),
         (
-            field(r#""x-parser": "json", "type": "object", "properties": {"a": {"type": "integer"}}"#),
-            "$.properties.content.properties.a",
+            &*integer.replace("{\"content\"", r#"{"text": {"x-regex": "<t>(.*?)</t>"}, "content""#).replacen(
+                '{',
+                r#"{"required": ["text", "content"], "#,
+                1,
+            ),
+            &*format!("{content}.properties.a"),
             "type",
         ),
         (
-            field(r#""x-parser": "json", "type": "object", "properties": {"a": {"type": "integer"}}"#)
-                .replace("{\"content\"", r#"{"text": {"x-regex": "<t>(.*?)</t>"}, "content""#)
-                .replacen('{', r#"{"required": ["text", "content"], "#, 1),
-            "$.properties.content.properties.a",
+            &*json(r#"{"ids": {"type": "array", "items": {"type": "integer"}}}"#),
+            &*format!("{content}.properties.ids.items"),
             "type",
         ),
         (
-            field(r#""type": "string", "x-regex-substitutions": [["colour", "color"]]"#),
-            "$.properties.content",
-            "x-regex-substitutions",
+            &*json(
+                r#"{"rows": {"type": "array", "items": {"type": "array", "items": {
+                    "type": "object", "properties": {"n": {"type": "number"}}}}}}"#,
+            ),
+            &*format!("{content}.properties.rows.items.items.properties.n"),
+            "type",
         ),
         (
-            field(r#""type": "string""#).replace("<a>(.*?)</a>", r"<(?=a)\\w>(.*?)</a>"),
-            "$.properties.content",
+            &*json(r#"{"pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "boolean"}]}}"#),
+            &*format!("{content}.properties.pair.prefixItems[1]"),
+            "type",
+        ),
+        (&*field(r#""x-parser": "json", "type": "integer""#), content, "type"),
+        (
+            &*field(r#""type": "string""#).replace("<a>(.*?)</a>", r"<(?=a)\\w>(.*?)</a>"),
+            content,
             "field that the proof does not reach",
         ),
+    ] {
+        losing(schema, path, construct);
+    }
+}
+
+#[test]
+fn what_a_substitution_does_is_a_loss() {
+    let compared = "the template does not rewrite the text of the field";
+    let unshown = "no output of the proof shows what a substitution does, so it is not compared";
+    for (substitutions, message) in [
+        (r#"["colour", "color"]"#, compared),
+        (r#"["[0-9]{4}", "(year)"]"#, unshown),
+        (r#"["colou?r", "color"]"#, unshown),
+        (r#"["(?<=[a-z]{3})!", "."]"#, unshown),
+        (r#"["<b>", ""], ["colou?r", "color"]"#, unshown),
+    ] {
+        let schema = format!(
+            r#"{{"type": "object", "properties": {{"content": {{"type": "string", "x-regex": "<a>(.*?)</a>",
+                "x-regex-substitutions": [{substitutions}]}}}}}}"#
+        );
+        let messages = losing(&schema, "$.properties.content", "x-regex-substitutions");
+        assert!(messages.iter().any(|known| known == message), "{substitutions}: {messages:?}");
+    }
+}
+
+#[test]
+fn what_a_schema_does_to_groups_is_a_loss() {
+    let root = |pattern: &str, properties: &str| {
+        format!(r#"{{"type": "object", "x-regex": "{pattern}", "properties": {{{properties}}}}}"#)
+    };
+    let thinking = r#""thinking": {"type": "string", "default": "-"}, "content": {"type": "string"}"#;
+    for (schema, path, construct) in [
+        (root("<a>(?P<content>.*?)</a>(?P<rest>.*)", r#""content": {}"#), "$", "group `rest` without a property"),
         (
-            r#"{"type": "object", "x-regex": "<a>(?P<content>.*?)</a>(?P<rest>.*)", "properties": {"content": {}}}"#
-                .to_owned(),
-            "$",
-            "group `rest` without a property",
+            root("^(?:<t(?!>).>(?P<thinking>.*?)</t>)?(?P<content>.*)$", thinking),
+            "$.properties.thinking",
+            "field that the proof does not reach",
         ),
     ] {
-        let conversion = converted(&schema);
-        let is_named = conversion.losses.iter().any(|loss| (&*loss.path, &*loss.construct) == (path, construct));
-        assert!(is_named, "{schema}: {:?}", conversion.losses);
-        assert_eq!((conversion.status, conversion.is_no_worse()), (Status::Partial, false), "{schema}");
+        losing(&schema, path, construct);
     }
+}
+
+#[test]
+fn a_field_with_markers_that_the_template_lacks_is_named() {
+    let schema = r#"{"type": "object", "properties": {
+        "content": {"type": "string", "x-regex": "^(.*?)(?:<e>|$)"}, "a": {"type": "string", "x-regex": "<a>([A-Z]{7})</a>"}}}"#;
+    let derived = Value::from([
+        ("start_anchor", "<|bot_start|>".into()),
+        ("fields", Value::from([("content", Value::from([("close", "<e>".into())]))])),
+    ]);
+    let derived = Template::from_value(&derived).unwrap().template;
+    let anchor = Some(("start_anchor", "<|bot_start|>".into()));
+    let options = Options { anchor, derived: Some(derived), ..Options::default() };
+    let conversion = convert(&Schema::load(schema).unwrap().schema, &options);
+    let of_field = conversion.losses.iter().filter(|loss| loss.path == "$.properties.a");
+    let named: Vec<&str> = of_field.map(|loss| &*loss.construct).collect();
+    assert_eq!(named, ["field that the template lacks", "field that the proof does not reach"]);
+}
+
+#[test]
+fn a_default_without_a_group_is_a_literal() {
+    let schema = r#"{"type": "object", "x-regex": "^(?P<content>.*)$", "properties": {
+        "role": {"default": "assistant"}, "content": {"type": "string"}}}"#;
+    let conversion = converted(schema);
+    assert_eq!((conversion.status, &*conversion.losses), (Status::Proved, &[][..]));
+    let wanted = json::read(r#"{"role": "assistant", "content": "Yes"}"#).unwrap();
+    assert_eq!(json::read(&read(&conversion, "Yes")).unwrap(), wanted);
+    assert_eq!(Schema::load(schema).unwrap().schema.parse("Yes").unwrap(), wanted);
 }
 
 #[test]

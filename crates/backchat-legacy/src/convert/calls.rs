@@ -268,7 +268,7 @@ fn from_parts(item: &Node, inside: &[PatternPart], context: Context) -> Result<C
     }
 }
 
-/// The parts of a list's pattern, with those of its items' properties in the place of the groups that these read.
+/// The parts of a list's pattern, with each group replaced by the pattern of the item property that parses it.
 pub(super) fn spliced(parts: Vec<PatternPart>, list: &Node) -> Vec<PatternPart> {
     let inner = |part: &PatternPart| match part {
         PatternPart::Group { name: Some(name), .. } => {

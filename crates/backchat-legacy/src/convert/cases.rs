@@ -16,7 +16,8 @@ pub(super) struct Case {
     pub is_stopped: bool,
     /// Whether it counts only if the schema gives its expected message.
     pub is_guess: bool,
-    /// The field that is compared alone, and the loss if it differs. It counts only if the schema reads that field.
+    /// The field that is compared alone, and the loss if it differs. The case is dropped if the schema does not read that
+    /// field.
     pub shows: Option<(String, Loss)>,
 }
 
@@ -106,8 +107,8 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
     cases
 }
 
-/// The outputs that show what the schema does to the values of a field: with the field alone, and with the others,
-/// without which a schema may fail.
+/// Outputs that show what the schema does to the values of a field: one with the field alone, and one with all fields, in
+/// case the schema requires them.
 fn changed(plan: &Plan, order: &[String]) -> Vec<Case> {
     let mut found = Vec::new();
     if let Some(field) = &plan.calls {
@@ -127,7 +128,7 @@ fn changed(plan: &Plan, order: &[String]) -> Vec<Case> {
         let args = field.content.as_ref().map_or(&Value::Null, |(_, args)| args);
         let json = |change: &Change| around(&json_text(&change.make(field.example.clone()), args));
         found.extend(field.changes.iter().map(|change| (&field.name, json(change), change.loss.clone())));
-        let rewritten = rewritten(plan, field).map(|text| around(&format!("Let me see {text}")));
+        let rewritten = rewritten(plan, field).map(|text| around(text));
         let message = "the template does not rewrite the text of the field";
         let loss = Loss::at(&field.path, "x-regex-substitutions", message);
         found.extend(rewritten.map(|text| (&field.name, text, loss.clone())));
@@ -139,7 +140,7 @@ fn changed(plan: &Plan, order: &[String]) -> Vec<Case> {
 }
 
 /// The texts that the schema rewrites in a field, except those of other fields.
-fn rewritten<'p>(plan: &Plan, field: &'p TextField) -> impl Iterator<Item = &'p String> {
+pub(super) fn rewritten<'p>(plan: &Plan, field: &'p TextField) -> impl Iterator<Item = &'p String> {
     let opens = plan.texts.iter().flat_map(TextField::opens);
     let mut opens: Vec<Mark> = opens.chain(plan.calls.iter().flat_map(|field| field.calls.open.clone())).collect();
     opens.retain(|open| !open.sample().is_empty());
@@ -159,7 +160,7 @@ fn among(plan: &Plan, order: &[String], name: &str, text: &str) -> String {
 /// Text that may follow the last field of a turn without a meaning: a token the schema does not know, and prose.
 pub(super) const AFTER_FIELDS: [&str; 2] = ["<|eot|>", "\nMore."];
 
-/// Every so many outputs begin with a line break, like those of some models.
+/// One output in this many begins with a line break, as some models write.
 const LEADS: usize = 7;
 
 /// The most outputs that are made.

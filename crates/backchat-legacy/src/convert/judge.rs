@@ -1,6 +1,6 @@
 //! A candidate compared with the schema: equal, better, or worse, and why.
 
-use super::cases::{AFTER_FIELDS, Case, Meaning};
+use super::cases::{AFTER_FIELDS, Case, Meaning, rewritten};
 use super::plan::{CallField, Plan, TextField};
 use super::{Counterexample, Loss};
 use crate::schema::{ErrorKind, Schema};
@@ -46,8 +46,7 @@ pub(super) fn expected(plan: &Plan, schema: &Schema, cases: Vec<Case>) -> Vec<Ex
         let message = parsed.ok();
         let is_read =
             || message.as_ref().zip(case.meaning.as_ref()).is_some_and(|(read, meant)| means(plan, read, meant));
-        let is_shown =
-            |(field, _): &(String, Loss)| message.as_ref().is_some_and(|message| message.get(field).is_some());
+        let is_shown = |(field, _): &(String, Loss)| message.as_ref().is_some_and(|read| has_read(plan, read, field));
         if case.is_guess && !is_read() || !case.shows.as_ref().is_none_or(is_shown) {
             continue;
         }
@@ -68,11 +67,32 @@ pub(super) fn expected(plan: &Plan, schema: &Schema, cases: Vec<Case>) -> Vec<Ex
     expected
 }
 
-/// The fields that the schema reads in no output. The outputs may be wrong, so their meaning says nothing of the schema.
+/// The fields that the schema reads in no output. The generated outputs may not match its pattern, so a difference in
+/// such a field is not evidence that the schema is wrong.
 pub(super) fn unread<'p>(plan: &'p Plan, expected: &[Expected]) -> Vec<&'p str> {
-    let messages = || expected.iter().filter_map(|expected| expected.message.as_ref().and_then(Value::as_object));
-    let is_read = |name: &str| messages().any(|message| message.get(name).is_some_and(|value| !value.is_empty()));
+    let messages = || expected.iter().filter_map(|expected| expected.message.as_ref());
+    let is_empty = |message: &Value, name: &str| message.get(name).is_none_or(Value::is_empty);
+    let is_read = |name: &str| messages().any(|read| !is_empty(read, name) && has_read(plan, read, name));
     plan.fields().map(|(name, _)| name).filter(|name| !is_read(name)).collect()
+}
+
+/// The losses of substitutions that the schema applies in no output: each leaves the text that it should rewrite.
+pub(super) fn unshown(plan: &Plan, expected: &[Expected]) -> Vec<Loss> {
+    let is_rewritten = |field: &TextField, text: &str| {
+        let of_field = expected.iter().filter(|Expected { case, .. }| {
+            case.text.contains(text) && case.shows.as_ref().is_some_and(|(name, _)| *name == field.name)
+        });
+        let mut read = of_field.filter_map(|expected| expected.message.as_ref()?.get(&field.name)?.as_str());
+        read.any(|read| !read.contains(text.trim_end()))
+    };
+    let lost = plan.texts.iter().filter(|field| rewritten(plan, field).any(|text| !is_rewritten(field, text)));
+    let message = "no output of the proof shows what a substitution does, so it is not compared";
+    lost.map(|field| Loss::at(&field.path, "x-regex-substitutions", message)).collect()
+}
+
+/// Whether a message has a value of the field other than its default, which the schema sets without reading anything.
+fn has_read(plan: &Plan, message: &Value, name: &str) -> bool {
+    message.get(name).is_some_and(|value| plan.defaults.get(name) != Some(value))
 }
 
 pub(super) fn judge(plan: &Plan, template: &Template, expected: &[Expected], unread: &[&str]) -> Judged {

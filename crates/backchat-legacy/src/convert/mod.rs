@@ -182,7 +182,8 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
         return none(Loss::new(schema.root(), "patterns", "no response template with these markers loads"));
     };
     let mut losses = audit(&plan, &template, &unread);
-    losses.extend(plan.losses.into_iter().chain(found));
+    let unshown = judge::unshown(&plan, &expected);
+    losses.extend(plan.losses.into_iter().chain(found).chain(unshown));
     let mut seen = HashSet::new();
     losses.retain(|loss| seen.insert((loss.path.clone(), loss.construct.clone(), loss.better)));
     let cases = expected.len();
@@ -197,14 +198,16 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
 fn audit(plan: &Plan, template: &Template, unread: &[&str]) -> Vec<Loss> {
     let template = template.to_value();
     let fields = template.get("fields");
-    let lost = plan.fields().filter_map(|(name, path)| {
-        if fields.and_then(|fields| fields.get(name)).is_none() {
-            return Some(Loss::at(path, "second field without markers", "the field is dropped"));
-        }
-        let message = "the schema does not read the field in any output of the proof, so it is not compared";
-        unread.contains(&name).then(|| Loss::at(path, "field that the proof does not reach", message))
+    let is_implicit = |name: &str| plan.texts.iter().any(|field| field.name == name && field.is_implicit());
+    let is_there = |name: &str| fields.is_some_and(|fields| fields.get(name).is_some());
+    let missing = plan.fields().filter(|(name, _)| !is_there(name)).map(|(name, path)| {
+        let construct =
+            if is_implicit(name) { "second field without markers" } else { "field that the template lacks" };
+        Loss::at(path, construct, "the field is dropped")
     });
-    lost.collect()
+    let message = "the schema does not read the field in any output of the proof, so it is not compared";
+    let unread = plan.fields().filter(|(name, _)| unread.contains(name));
+    missing.chain(unread.map(|(_, path)| Loss::at(path, "field that the proof does not reach", message))).collect()
 }
 
 impl Conversion {

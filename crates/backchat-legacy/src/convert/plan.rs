@@ -48,8 +48,8 @@ pub(super) struct Plan {
 /// The most fields a schema may have: each is written in several ways, in every combination.
 const MOST_FIELDS: usize = 24;
 
-/// The reason if no template can give a message like that of this root.
-fn refused(root: &Node) -> Result<(), Loss> {
+/// Fails if no template can replace a schema with this root.
+fn check_root(root: &Node) -> Result<(), Loss> {
     if root.constant.is_some() {
         return Err(Loss::new(root, "root that is a constant", "the message does not depend on the output"));
     }
@@ -72,7 +72,7 @@ fn refused(root: &Node) -> Result<(), Loss> {
 /// Reads a schema; the reason if no template can replace it.
 pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
     let root = schema.root();
-    refused(root)?;
+    check_root(root)?;
     let outline = match root.regex.as_ref().map(|regex| &regex.pattern) {
         Some(Ok(pattern)) => Some(pattern.outline()),
         Some(Err(error)) => {
@@ -87,7 +87,7 @@ pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
     for (name, constant) in properties().filter_map(|(name, node)| Some((name, node.constant.as_ref()?))) {
         plan.defaults.insert(name.clone(), constant.clone());
     }
-    // A property of groups gets its default if its group takes no part.
+    // A property read from a group has its default if the group does not match.
     let default = |node: &Node| node.default.clone().filter(|_| !names.is_empty() && node.constant.is_none());
     for (name, default) in properties().filter_map(|(name, node)| Some((name, default(node)?))) {
         plan.defaults.insert(name.clone(), default);
@@ -125,6 +125,9 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
     let own = compiled(node)?;
     let from_root = root.and_then(|parts| marks::named(parts, name));
     if root.is_some() && from_root.is_none() {
+        if plan.defaults.contains_key(name) {
+            return Ok(());
+        }
         return Err(Loss::new(node, "property that no group takes", "the field is never read, and is dropped"));
     }
     if node.iterator.is_some() || calls::is_list(node) {
@@ -133,7 +136,7 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
         plan.losses.extend(
             item.zip(calls.shape.as_ref())
                 .into_iter()
-                .flat_map(|(item, shape)| typed::dropped(item, shape, &node.value_names())),
+                .flat_map(|(item, shape)| typed::losses_of_shape(item, shape, &node.value_names())),
         );
         plan.calls = Some(CallField { name: name.to_owned(), path, calls, required });
         return Ok(());
@@ -194,11 +197,11 @@ fn calls_of(
     calls::read(node, place, outer, &|mark| closes.contains(&mark))
 }
 
-/// A text that a substitution rewrites.
+/// A text of a field that a substitution should rewrite.
 fn matched(substitution: &Substitution) -> Option<String> {
     let pattern = substitution.regex.pattern.as_ref().ok()?;
     let text = marks::sample(&pattern.outline(), &|_, _| "x".to_owned());
-    Some(text).filter(|text| !text.trim().is_empty())
+    Some(text).filter(|text| !text.trim().is_empty()).map(|text| format!("Let me see {text}"))
 }
 
 /// The texts that a substitution drops everywhere.

@@ -7,7 +7,7 @@ use backchat_core::json::Value;
 /// A change to a JSON value after which the schema may give another value than JSON alone.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    /// The keys down to the value.
+    /// The keys down to the value; none if the whole value changes.
     pub path: Vec<String>,
     /// The new value; `None` if the key is left out.
     pub value: Option<Value>,
@@ -18,7 +18,7 @@ pub(super) struct Change {
 impl Change {
     /// Makes the change, if the keys above are there.
     pub fn make(&self, mut root: Value) -> Value {
-        let Some((last, above)) = self.path.split_last() else { return root };
+        let Some((last, above)) = self.path.split_last() else { return self.value.clone().unwrap_or(root) };
         let parent = above.iter().try_fold(&mut root, |value, key| match value {
             Value::Object(entries) => entries.get_mut(key),
             _ => None,
@@ -45,39 +45,57 @@ pub(super) fn changes(node: &Node, source: &dyn Fn(&[String]) -> Option<Vec<Stri
 }
 
 fn collect(node: &Node, path: &[String], found: &mut Vec<Change>) {
-    if node.type_name() != Some("object") {
-        return;
+    match node.type_name() {
+        Some("object") => collect_keys(node, path, found),
+        Some("array") => collect_items(node, path, found),
+        Some("integer" | "number" | "boolean") => {
+            let loss = Loss::new(node, "type", "the template does not convert texts to this type");
+            found.push(Change { path: path.to_vec(), value: Some(convertible(node)), loss });
+        }
+        _ => {}
     }
+}
+
+fn collect_keys(node: &Node, path: &[String], found: &mut Vec<Change>) {
     let below = |key: &str| [path, &[key.to_owned()]].concat();
     let (message, value) = match &node.additional {
         Additional::No => ("the template keeps keys that the schema leaves out", 1_i64.into()),
         Additional::AsTheyAre => ("the template leaves out keys that the schema keeps", 1_i64.into()),
-        Additional::Parsed(node) => ("the values of other keys are read differently", unread(node)),
+        Additional::Parsed(node) => ("the values of other keys are read differently", convertible(node)),
     };
     let loss = Loss::new(node, "additionalProperties", message);
     found.push(Change { path: below(UNKNOWN), value: Some(value), loss });
     for (key, property) in node.properties.iter().flatten().filter(|(_, property)| property.constant.is_none()) {
-        let mut push = |value, construct, message| {
-            found.push(Change { path: below(key), value, loss: Loss::new(property, construct, message) });
+        let mut push = |value, message| {
+            found.push(Change { path: below(key), value, loss: Loss::new(property, "default", message) });
         };
         if property.default.is_some() {
-            push(None, "default", "the template does not fill in the missing key");
-            push(Some(unread(property)), "default", "the template does not read the key");
+            push(None, "the template does not fill in the missing key");
+            push(Some(convertible(property)), "the template does not read the key");
         }
-        if property.has_regex || property.parser.is_some() {
-            continue;
-        }
-        match property.type_name() {
-            Some("integer" | "number" | "boolean") => {
-                push(Some(unread(property)), "type", "the template does not convert texts to this type");
-            }
-            _ => collect(property, &below(key), found),
+        if !property.has_regex && property.parser.is_none() {
+            collect(property, &below(key), found);
         }
     }
 }
 
-/// A value that the node converts to its type; one of that type if it converts none.
-fn unread(node: &Node) -> Value {
+/// The changes to the items of a list: each is a list with one item changed.
+fn collect_items(node: &Node, path: &[String], found: &mut Vec<Change>) {
+    let Value::List(list) = example(node) else { return };
+    let nodes = node.items.as_deref().map_or_else(|| node.prefix_items.iter().flatten().collect(), |item| vec![item]);
+    for (at, item) in nodes.into_iter().enumerate().filter(|(_, item)| !item.has_regex && item.parser.is_none()) {
+        let mut inside = Vec::new();
+        collect(item, &[], &mut inside);
+        found.extend(inside.into_iter().map(|change| {
+            let mut list = list.clone();
+            list.iter_mut().skip(at).take(1).for_each(|value| *value = change.make(std::mem::take(value)));
+            Change { path: path.to_vec(), value: Some(Value::List(list)), loss: change.loss }
+        }));
+    }
+}
+
+/// A text that the node converts to its type, or a plain value if it does not convert.
+fn convertible(node: &Node) -> Value {
     match node.type_name() {
         Some("integer") => "5".into(),
         Some("number") => "2.5".into(),
@@ -104,9 +122,9 @@ pub(super) fn example(node: &Node) -> Value {
     }
 }
 
-/// The losses of what the shape of a call that patterns parse does not carry over. `names` are the values that the node
-/// gets by name.
-pub(super) fn dropped(node: &Node, shape: &Value, names: &[&str]) -> Vec<Loss> {
+/// What a call read by patterns loses: properties missing from its shape, and defaults. `names` are the values that the
+/// node gets by name.
+pub(super) fn losses_of_shape(node: &Node, shape: &Value, names: &[&str]) -> Vec<Loss> {
     let own = node.value_names();
     let names = if names.is_empty() { &own } else { names };
     let mut losses = unnamed(node, names);
@@ -116,7 +134,7 @@ pub(super) fn dropped(node: &Node, shape: &Value, names: &[&str]) -> Vec<Loss> {
             Some(_) if !names.is_empty() && property.default.is_some() => {
                 losses.push(Loss::new(property, "default", "the template does not fill in the missing key"));
             }
-            Some(shape @ Value::Object(_)) => losses.extend(dropped(property, shape, &[])),
+            Some(shape @ Value::Object(_)) => losses.extend(losses_of_shape(property, shape, &[])),
             Some(_) => {}
         }
     }
@@ -131,7 +149,8 @@ pub(super) fn unnamed(node: &Node, names: &[&str]) -> Vec<Loss> {
 
 /// The changes for a call that is one JSON object, with the shape of its result.
 pub(super) fn changes_of_call(node: &Node, parser: &Parser, shape: Option<&Value>, each: bool) -> Vec<Change> {
-    let is_identity = shape.is_none() || parser.transform.is_none() && node.substitutions.is_empty();
+    // Without a transform, the JSON has the keys of the result.
+    let is_identity = shape.is_none() || (parser.transform.is_none() && node.substitutions.is_empty());
     let source = |path: &[String]| match shape.filter(|_| !is_identity) {
         Some(shape) => super::shape::source(shape, path, each),
         None => Some(path.to_vec()),

@@ -99,7 +99,7 @@ fn put(call: &mut Value, path: &str, value: Value) {
     }
 }
 
-/// A value as the content parser `json` reads it with these arguments.
+/// Writes a value so that the content parser `json` reads it with these arguments.
 pub(in crate::convert) fn json_text(value: &Value, args: &Value) -> String {
     if args.get("unquoted_keys").is_some() { bare(value) } else { value.to_string() }
 }
