@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::chat_options::OutputFormat;
-use super::{Failure, Global, chat_rows, input};
+use super::{Failure, Global, chat_rows, input, template_file};
 use backchat_chat::source::{self, SourceError};
 use backchat_core::diagnostic::{Diagnostic, Place, escape, escape_json, shell_word};
 use backchat_core::json::{Object, Value};
@@ -28,9 +28,10 @@ Examples:
 
 transformers 5.15 and later ignore response schemas. `convert` compares the template with the
 schema on outputs made from the schema's own markers and on --samples. It reports every construct
-that does not carry over as a loss.
+that does not carry over as a loss. A config that already has a response template keeps it with
+--write, and --remove removes the schema next to it: the two are not compared again.
 
-Exit codes: 0 proved, 1 partial or inexpressible, 2 could not run.
+Exit codes: 0 proved or nothing to do, 1 partial or inexpressible, 2 could not run.
 With --jsonl: 0 if every row is answered.")]
 pub struct Convert {
     /// The JSON of a response schema, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache
@@ -43,7 +44,7 @@ pub struct Convert {
     /// Write the template into the source's own tokenizer_config.json
     #[arg(long)]
     write: bool,
-    /// With --write, remove the response schema from the file
+    /// With --write, remove the response schema from the file; a template that is already there is not compared again
     #[arg(long, requires = "write", conflicts_with_all = ["output", "jsonl", "explain"])]
     remove: bool,
     /// Print or write the template even if it has losses that are not improvements
@@ -76,26 +77,33 @@ impl Convert {
             return Ok(ExitCode::from(u8::from(tally.failed > 0)));
         }
         let name = self.source.as_deref().unwrap_or("-");
+        if self.write {
+            template_file::may_change(name, "pass the config as a file, or use `-o`")?;
+        }
         let opened = match input::template_or_schema(name)? {
             Stored::Schema(opened) => opened,
-            Stored::Template(opened) => return self.leave(name, opened, global),
+            Stored::Template(opened) => return self.keep_template(name, opened, global),
         };
         let options = self.options(name, &opened)?;
         let conversion = convert::convert(&opened.loaded.schema, &options);
         self.deliver(name, &conversion, global)
     }
 
-    /// Leaves a template that a config has; `--remove` removes the schema next to it.
-    fn leave(&self, name: &str, opened: Opened, global: &Global) -> Result<ExitCode, Failure> {
+    /// Keeps the template that a config already has, and removes the schema next to it with --remove.
+    fn keep_template(&self, name: &str, opened: Opened, global: &Global) -> Result<ExitCode, Failure> {
         if !self.write || opened.path == backchat_core::json::Path::root() {
             let problem = Diagnostic::error("not-a-schema", "this is already a response template");
             return Err(problem.at(Place::file(opened.file)).help("there is nothing to convert").into());
         }
         let is_removed = self.remove && super::signals::uninterrupted(|| remove_schema_from(name))?;
+        if self.format == OutputFormat::Json {
+            writeln!(io::stdout().lock(), "{}", escape_json(&kept(&opened.loaded.template).to_string()))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let name = escape(name);
         match is_removed {
             true => tell!(global, "Removed `response_schema` from {name}."),
-            false => tell!(global, "{name} already has a `response_template`: there is nothing to do."),
+            false => tell!(global, "{name} already has a response template; nothing to do"),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -200,6 +208,16 @@ impl Convert {
 }
 
 const NO_ANCHOR: &str = "a response template needs a start anchor, which a response schema does not have";
+
+/// The report for a template that was there: nothing is compared.
+fn kept(template: &Template) -> Value {
+    Value::from([
+        ("status", "unchanged".into()),
+        ("response_template", template.to_value()),
+        ("losses", Value::List(Vec::new())),
+        ("verification", Value::Null),
+    ])
+}
 
 /// The derivation from a chat template, if there is one.
 fn derived(place: &str) -> Result<Option<Template>, SourceError> {

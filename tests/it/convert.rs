@@ -583,25 +583,33 @@ fn a_config_gets_the_template_and_keeps_every_other_byte() {
 #[test]
 fn a_schema_is_removed_once_the_template_is_there() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tokenizer_config.json");
+    fs::create_dir(folder.path().join("model")).unwrap();
+    let path = folder.path().join("model/tokenizer_config.json");
     let read = || fs::read_to_string(&path).unwrap();
     let convert =
-        |more: &[&str]| outcome_in(folder.path(), &[&["convert", ".", "--start-anchor", "<|bot|>"], more].concat());
+        |more: &[&str]| outcome_in(folder.path(), &[&["convert", "model", "--start-anchor", "<|bot|>"], more].concat());
     let with = |rest: &str| fs::write(&path, format!("{{\n  \"response_schema\": {FIELDS}{rest}\n}}\n")).unwrap();
+    let said = |text: &str| (0, String::new(), text.to_owned());
+    let nothing = said("model already has a response template; nothing to do\n");
     with("");
     assert_eq!(convert(&["--write"]).0, 0);
     let written = read();
-    let (code, _, err) = convert(&["--write"]);
-    assert_eq!((code, err.as_str()), (0, ". already has a `response_template`: there is nothing to do.\n"));
+    assert_eq!(convert(&["--write"]), nothing);
     assert_eq!(read(), written);
-    let (code, _, err) = convert(&["--write", "--remove"]);
-    assert_eq!((code, err.as_str()), (0, "Removed `response_schema` from ..\n"));
+    assert_eq!(convert(&["--write", "--remove"]), said("Removed `response_schema` from model.\n"));
     let keys =
         |text: &str| json::read(text).unwrap().as_object().unwrap().keys().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(keys(&read()), ["response_template"]);
-    assert!(convert(&["--write", "--remove"]).2.contains("nothing to do"));
+    assert_eq!(convert(&["--write", "--remove"]), nothing);
+    let (code, out, err) = convert(&["--write", "--format", "json"]);
+    let row = json::read(&out).unwrap();
+    assert_eq!((code, row["status"].as_str(), err.as_str()), (0, Some("unchanged"), ""));
+    assert_eq!(row["response_template"], json::read(&read()).unwrap()["response_template"]);
     // Without --write, a template is asked for, and there is none to make.
     assert_eq!(convert(&[]).0, 2);
+    // What is read from standard input can't be written there.
+    let (code, _, err) = outcome_in(folder.path(), &["convert", "-", "--write"]);
+    assert!(code == 2 && err.contains("pass the config as a file"), "{err}");
 
     // A null is like no template, and a schema may be there twice.
     with(",\n  \"response_template\": null");
