@@ -364,6 +364,14 @@ fn what_a_schema_does_to_calls_is_a_loss() {
         (
             json(
                 r#""properties": {"arguments": {"type": "object", "properties": {
+                    "o": {"type": "object", "properties": {"n": {"type": "integer"}}}}}}"#,
+            ),
+            &*format!("{arguments}.properties.o.properties.n"),
+            "type",
+        ),
+        (
+            json(
+                r#""properties": {"arguments": {"type": "object", "properties": {
                     "ids": {"type": "array", "items": {"type": "integer"}}}}}"#,
             ),
             &*format!("{arguments}.properties.ids.items"),

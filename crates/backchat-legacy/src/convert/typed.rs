@@ -2,7 +2,7 @@
 
 use super::Loss;
 use crate::schema::{Additional, Node, Parser};
-use backchat_core::json::Value;
+use backchat_core::json::{Object, Value};
 
 /// A change to a JSON value after which the schema may give another value than JSON alone.
 #[derive(Clone, Debug)]
@@ -16,11 +16,14 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// Makes the change, if the keys above are there.
+    /// Makes the change. A new value gets the objects above it, too; a key is left out if it is there.
     pub fn make(&self, mut root: Value) -> Value {
         let Some((last, above)) = self.path.split_last() else { return self.value.clone().unwrap_or(root) };
         let parent = above.iter().try_fold(&mut root, |value, key| match value {
-            Value::Object(entries) => entries.get_mut(key),
+            Value::Object(entries) => match self.value {
+                Some(_) => Some(entries.entry(key.as_str()).or_insert_with(|| Object::new().into())),
+                None => entries.get_mut(key),
+            },
             _ => None,
         });
         if let Some(Value::Object(entries)) = parent {
