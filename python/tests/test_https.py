@@ -1,4 +1,4 @@
-"""An engine behind `https`, whose certificate is good for `localhost` alone."""
+"""serve asks an engine over https; its certificate is valid for localhost only."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def test_an_engine_with_a_trusted_certificate_is_asked(port):
             address = server.stdout.readline().strip()
             body = json.dumps({"messages": USER}).encode()
             request = urllib.request.Request(f"{address}/chat/completions", body, {"Content-Type": "application/json"})
-            with urllib.request.urlopen(request) as answer:
+            with urllib.request.urlopen(request, timeout=20) as answer:
                 message = json.load(answer)["choices"][0]["message"]
         finally:
             server.kill()
@@ -53,5 +53,8 @@ def test_an_engine_with_a_trusted_certificate_is_asked(port):
 
 def test_a_certificate_of_another_name_is_refused(port):
     with serve(f"https://127.0.0.1:{port}") as server:
-        _, errors = server.communicate(timeout=20)
+        try:
+            _, errors = server.communicate(timeout=20)
+        finally:
+            server.kill()
     assert server.returncode == 2 and "certificate" in errors
