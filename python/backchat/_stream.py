@@ -224,9 +224,10 @@ class Chunks:
         self._space = ""
         #: The structured text of the open region.
         self._body = ""
-        #: The arguments of its calls that are sent, and the names and ids of those that wait: for the beginning of an
-        #: object, or, if their arguments are another value, for the end of the region.
+        #: The arguments of its calls, how many of the calls are sent, and the names and ids of those that wait: for the
+        #: beginning of an object, or, if their arguments are another value, for the end of the region.
         self._grown: list[str] = []
+        self._sent = 0
         self._waiting: list[tuple[str, str | None]] = []
         self._waits_for_end = False
         self._problems: list[dict[str, Any]] = []
@@ -257,6 +258,7 @@ class Chunks:
             return
         elif kind == "call_start":
             self._waiting.append((event["name"], event.get("id")))
+            self._grown.append("")
         elif kind == "call_arguments":
             yield from self._grow(event["delta"])
         elif kind == "region_close" and event["field"] == "tool_calls":
@@ -268,7 +270,7 @@ class Chunks:
         self._skips = self._waits_for_end = False
         self._before = self.calls
         self._is_blank, self._space, self._body = True, "", ""
-        self._grown, self._waiting = [], []
+        self._grown, self._sent, self._waiting = [], 0, []
 
     def _text(self, field: str, text: str) -> Iterator[dict[str, Any]]:
         """Text of a field without the white space around it. An answer that is sent whole has that of the value."""
@@ -293,17 +295,17 @@ class Chunks:
         """More arguments of the last call, if they are an object; what follows another value comes after it."""
         if self._waiting and not more.startswith("{"):
             self._waits_for_end = True
+        self._grown[-1] += more
         if self._waits_for_end or len(self._waiting) > 1:
             return
         yield from self._begin_waiting()
-        self._grown[-1] += more
         yield self._chunk({"tool_calls": [{"index": self.calls - 1, "function": {"arguments": more}}]})
 
     def _begin_waiting(self) -> Iterator[dict[str, Any]]:
         """The calls that wait, without their arguments."""
         for name, id in self._waiting:
-            self._grown.append("")
             yield self._begin(name, "", id)
+        self._sent += len(self._waiting)
         self._waiting = []
 
     def _close_calls(self, value: Any) -> Iterator[dict[str, Any]]:
@@ -313,7 +315,7 @@ class Chunks:
             self._broken = self._body
             yield from self.broken()
             return
-        first = 0 if self._withdraws else len(self._grown)
+        first = 0 if self._withdraws else self._sent
         self.calls = self._before + first
         for place, (name, arguments, id) in enumerate(calls[first:], first):
             grown = self._grown[place] if place < len(self._grown) else ""

@@ -380,11 +380,13 @@ def test_calls_after_one_that_waits_keep_their_order():
     field = {key: value for key, value in JSON_SPEC["fields"]["tool_calls"].items() if key != "repeats"}
     function = {"type": "function", "function": {"name": "{name}", "arguments": "{arguments}"}}
     spec = {**JSON_SPEC, "fields": {"tool_calls": {**field, "transform": function, "transform_each": True}}}
-    written = ['{"b": 1}', r'"{\"b\": 2}"', '{"b": 3}', "null"]
+    written = ['{"b": 1}', r'"{\"b\": 2}"', '{"b": 1.50}', "null"]
     bodies = [f'{{"name": "f", "arguments": {each}}}' for each in written]
     text = f"<call>[{', '.join(bodies)}]</call>"
     calls, _ = together(backchat.openai_chunks(backchat.stream(text, spec, prefix="<bot>")))
-    assert [call["arguments"] for call in calls] == ['{"b": 1}', '{"b": 2}', '{"b": 3}', "{}"]
+    assert [call["arguments"] for call in calls] == ['{"b": 1}', '{"b": 2}', '{"b": 1.50}', "{}"]
+    message = backchat.openai_completion(backchat.stream(text, spec, prefix="<bot>"))["choices"][0]["message"]
+    assert [call["function"] for call in message["tool_calls"]] == calls
     # Of a call that was cut off there is no part that could be read as something else.
     cut = text[: text.index("2")]
     for says in (None, "length"):
