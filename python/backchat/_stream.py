@@ -31,6 +31,8 @@ def _begin(template: Any, parser: ResponseParser | None, options: dict[str, Any]
 
 
 def _feed(parser: ResponseParser, piece: str | Sequence[int]) -> list[dict[str, Any]]:
+    if isinstance(piece, (bytes, bytearray)) or piece is None:
+        raise TypeError(f"a piece is a str or a list of ids, not {type(piece).__name__}")
     return parser.feed(piece) if isinstance(piece, str) else parser.feed_tokens(piece)
 
 

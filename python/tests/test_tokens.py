@@ -146,6 +146,10 @@ def test_ids_and_text_are_not_confused(tokenizer):
         backchat.parse_response([1], TEMPLATE, prefix="")
     with pytest.raises(TypeError, match="list of ids"):
         backchat.parse_response("Yes.", TEMPLATE, prefix="", tokenizer=tokenizer)
+    for piece in (b"Yes.", bytearray(b"Yes."), None):
+        for tokens in (None, tokenizer):
+            with pytest.raises(TypeError, match=f"not {type(piece).__name__}"):
+                list(backchat.stream([piece], TEMPLATE, prefix="", tokenizer=tokens))
 
 
 def test_masks_of_ids(tokenizer):
