@@ -1,10 +1,13 @@
-// Which of the calls that a parser began are calls of the message.
+// Which of the calls in the deltas are calls of the message.
 
-/** What the parser says of each call that it began: the call of the message, or `null` if the message has none. */
+/** What becomes of each call that the deltas have, by its number in them: the call of the message, or `null` if it has none. */
 export class Verdicts {
   #list = [];
-  // Where the calls of the open region begin.
-  #region = 0;
+  // How many calls of the open region the parser began, and how many of those the deltas have.
+  #begun = 0;
+  #sent = 0;
+  // Whether the arguments of the last call have not begun.
+  #isBare = false;
 
   constructor(events) {
     this.add(events);
@@ -17,8 +20,11 @@ export class Verdicts {
 
   add(events, cutOff = false) {
     for (const event of events) {
-      if (event.type === "region_open") this.#region = this.#list.length;
-      if (event.type === "call_start") this.#list[event.index] = undefined;
+      if (event.type === "call_start") {
+        this.#begun++;
+        this.#isBare = true;
+      }
+      if (event.type === "call_arguments") this.#grow(event.delta);
       if (event.field !== "tool_calls") continue;
       if (event.type === "region_close") this.#decide([event.value].flat());
       // What the engine's limit cut off is no call, even if a policy recovers it.
@@ -26,12 +32,21 @@ export class Verdicts {
     }
   }
 
+  /** As in the deltas: a call is sent once its arguments begin as an object, unless an earlier one waits. */
+  #grow(delta) {
+    if (this.#isBare && delta.startsWith("{") && this.#sent === this.#begun - 1) this.#sent++;
+    this.#isBare = false;
+  }
+
   /** Decides on the calls of the open region: all of them are calls of the message, or none is. */
   #decide(values) {
     const calls = values.map(callOf);
-    const fit = calls.length === this.#list.length - this.#region && !calls.includes(null);
-    for (let i = this.#region; i < this.#list.length; i++) this.#list[i] = fit ? calls[i - this.#region] : null;
-    this.#region = this.#list.length;
+    const isWhole = !calls.includes(null);
+    const fit = isWhole && calls.length === this.#begun;
+    // The deltas give the numbers of calls that they did not send to later ones.
+    const count = isWhole ? Math.max(calls.length, this.#sent) : this.#sent;
+    for (let i = 0; i < count; i++) this.#list.push(fit ? calls[i] : null);
+    this.#begun = this.#sent = 0;
   }
 }
 

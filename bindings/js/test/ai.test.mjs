@@ -123,6 +123,10 @@ test("the calls that are made are those of the message", async () => {
     ['{"name": "rm", "arguments": "{\\"n\\": 1}"}</call>', [["rm", '{"n": 1}']]],
     ['{"name": "rm", "arguments": [1]}</call>', []],
     ['{"name": "rm", "arguments": {"n": 1}, oops}</call><call>{"name": "ls", "arguments": {}}</call>', [["ls", "{}"]]],
+    ['{"name": "rm", oops}</call><call>{"name": "ls", "arguments": {}}</call><call>{"name": "cat", "arguments": {}}</call>', [["ls", "{}"], ["cat", "{}"]]],
+    ['{"name": "rm", "arguments": [1]}</call><call>{"name": "ls", "arguments": {}}</call><call>{"name": "cat", "arguments": {}}</call>', [["ls", "{}"], ["cat", "{}"]]],
+    ['{"name": "rm", "arguments": "{\\"n\\": 1}", oops}</call><call>{"name": "ls", "arguments": {}}</call>', [["ls", "{}"]]],
+    ['{"name": "rm", "arguments": {"n": 1}, oops}</call><call>{"name": "ls", oops}</call><call>{"name": "cat", "arguments": {}}</call>', [["cat", "{}"]]],
   ]) {
     for (const size of [0, 1, 5, 1000]) {
       const [parts, reason] = await read(`I ask.</think><call>${body}`, size, { unified, raw: unified });
