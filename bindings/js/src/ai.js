@@ -10,7 +10,8 @@ import { Verdicts, parsed } from "./verdicts.js";
  */
 export function responseTemplate({ template, prefix, ...options }) {
   const begin = (params, chat) => {
-    const { tools = toolsOf(params), callIdPrefix = newCallIdPrefix() } = options;
+    const tools = options.tools ?? toolsOf(params);
+    const callIdPrefix = options.callIdPrefix ?? newCallIdPrefix();
     const begun = typeof prefix === "function" ? prefix(params) : prefix;
     return new Parser(template, { ...options, prefix: begun, tools, callIdPrefix, chat });
   };

@@ -23,7 +23,7 @@ declare class Owner {
 export class Template extends Owner {
   constructor(json: string | object);
   /** The template for parsers of ids. A marker is recognized by its token, or by its characters in whatever tokens. */
-  withTokens(tokens: Tokens, policy?: "exact" | "either"): Template;
+  withTokens(tokens: Tokens, policy?: "exact" | "either" | null): Template;
 }
 
 /** The text of each id of a tokenizer, from its `tokenizer.json`. */
@@ -44,12 +44,12 @@ export interface Options {
   /** The tools of the request, whose schemas give the types of arguments. */
   tools?: Tools | object[] | string | null;
   /** `reference` answers as transformers does for the same pieces. */
-  mode?: "stable" | "reference";
+  mode?: "stable" | "reference" | null;
   /** The meaning of a closing marker inside a JSON string. */
-  closersInStrings?: "ends" | "text";
-  reasoning?: "kept" | "in-content" | "dropped";
+  closersInStrings?: "ends" | "text" | null;
+  reasoning?: "kept" | "in-content" | "dropped" | null;
   /** Whether `deltas` has something, and when it delivers calls. */
-  chat?: "off" | "growing" | "whole";
+  chat?: "off" | "growing" | "whole" | null;
   /** Whether events report calls as they grow. */
   growCalls?: boolean;
   /** Whether calls stay in the content. */
@@ -57,11 +57,11 @@ export interface Options {
   /** Whether arguments are checked against the schemas of their tools. */
   validate?: boolean;
   /** Recovery policies, as in `["json-commas"]` or `"all"`. */
-  recover?: string | string[];
+  recover?: string | string[] | null;
   /** The ids that end the answer of a parser of ids. */
-  stopIds?: Iterable<number | bigint>;
+  stopIds?: Iterable<number | bigint> | null;
   /** What precedes the number in ids of calls that the model gave none. */
-  callIdPrefix?: string;
+  callIdPrefix?: string | null;
   /**
    * Whether events have their places, in UTF-16 units of the part of the prefix that belongs to the message and the text.
    * Not for a parser of ids.
@@ -167,7 +167,12 @@ export interface Chunk {
  */
 export function chunkStream(
   template: Template,
-  options: Options & { model?: string; id?: string; finishReason?: () => Reason | Promise<Reason> },
+  options: Omit<Options, "chat"> & {
+    chat?: "growing" | "whole" | null;
+    model?: string | null;
+    id?: string | null;
+    finishReason?: (() => Reason | Promise<Reason>) | null;
+  },
 ): TransformStream<string, Chunk>;
 
 // Without this, everything above would be exported.

@@ -24,10 +24,13 @@ export function eventStream(template, options = {}) {
 
 /** Turns pieces of text into the `chat.completion.chunk`s of OpenAI's protocol. `finishReason` returns the engine's. */
 export function chunkStream(template, options = {}) {
-  const { model = "", id = `chatcmpl-${crypto.randomUUID()}`, finishReason } = options;
-  const { chat = "growing", callIdPrefix = newCallIdPrefix() } = options;
+  const { finishReason } = options;
+  const chat = options.chat ?? "growing";
+  const callIdPrefix = options.callIdPrefix ?? newCallIdPrefix();
   const parser = new Parser(template, { ...options, chat, callIdPrefix });
-  const shared = { id, object: "chat.completion.chunk", created: Math.floor(Date.now() / 1000), model };
+  const id = options.id ?? `chatcmpl-${crypto.randomUUID()}`;
+  const created = Math.floor(Date.now() / 1000);
+  const shared = { id, object: "chat.completion.chunk", created, model: options.model ?? "" };
   const chunk = (delta, reason = null) => ({ ...shared, choices: [{ index: 0, delta, finish_reason: reason }] });
   const send = (controller) => parser.deltas().forEach((delta) => controller.enqueue(chunk(delta)));
   return new TransformStream({

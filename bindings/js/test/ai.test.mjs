@@ -77,19 +77,21 @@ test("a call that was cut off is not made", { skip }, async () => {
   assert.deepEqual([whole.toolCalls, whole.finishReason, whole.reasoningText], [[], "length", "I ask."]);
 });
 
-test("options that are undefined are those of the request", async () => {
+test("options that are undefined or null are those of the request", async () => {
   const template = new Template(TEMPLATE);
-  const { wrapGenerate } = responseTemplate({ template, prefix: "<bot>", tools: undefined, callIdPrefix: undefined });
   const text = '<call>{"name": "f", "arguments": {"n": "5"}}</call>';
   const inputSchema = { type: "object", properties: { n: { type: "integer" } } };
-  const read = async () => {
+  const read = async (absent) => {
+    const { wrapGenerate } = responseTemplate({ template, prefix: "<bot>", tools: absent, callIdPrefix: absent });
     const doGenerate = async () => ({ content: [{ type: "text", text }], finishReason: stop });
     const { content } = await wrapGenerate({ doGenerate, params: { tools: [{ type: "function", name: "f", inputSchema }] } });
     return content[0];
   };
-  const [one, other] = [await read(), await read()];
-  assert.equal(one.input, '{"n": 5}');
-  assert.notEqual(one.toolCallId, other.toolCallId);
+  for (const absent of [undefined, null]) {
+    const [one, other] = [await read(absent), await read(absent)];
+    assert.equal(one.input, '{"n": 5}');
+    assert.notEqual(one.toolCallId, other.toolCallId);
+  }
 });
 
 /** The parts and the finish reason of an answer that is streamed in pieces of this size; 0 is the whole answer at once. */

@@ -147,16 +147,18 @@ test("the last chunk has the engine's reason, unless the parser knows better", a
   }
 });
 
-test("calls of different answers have different ids, and undefined is no option", async () => {
-  const absent = { chat: undefined, callIdPrefix: undefined, tools: undefined, model: undefined, id: undefined };
+test("calls of different answers have different ids, and undefined and null are no options", async () => {
+  const absent = (value) => ({ chat: value, callIdPrefix: value, tools: value, model: value, id: value, finishReason: value });
   const ids = new Set();
-  for (const options of [{}, {}, absent]) {
+  for (const options of [{}, {}, absent(undefined), absent(null)]) {
     const chunks = await chunksOf(CALL, options);
+    assert.match(chunks[0].id, /^chatcmpl-/);
+    assert.equal(chunks[0].model, "");
     const { tool_calls: [call] } = chunks[1].choices[0].delta;
     assert.match(call.id, /^call_.+_0$/);
     ids.add(call.id);
   }
-  assert.equal(ids.size, 3);
+  assert.equal(ids.size, 4);
 });
 
 test("errors name the problem and its place", () => {
