@@ -15,7 +15,7 @@ export class BackchatError extends Error {
 }
 
 const TEXT_ABOVE = 48;
-// How many bytes of room for texts there are at least, and how many are kept for the next one.
+// The smallest room for texts in bytes, and the largest that is kept for the next text.
 const LEAST_ROOM = 4096;
 const KEPT_ROOM = 1 << 20;
 const encoder = new TextEncoder();
@@ -47,7 +47,7 @@ export function listOfIds(ids) {
     const number = typeof id === "bigint" ? Number(id) : id;
     if (Number.isInteger(number) && number >= 0 && number <= 0xffffffff) return number;
     const shown = typeof id === "string" ? JSON.stringify(id) : String(id);
-    throw new TypeError(`${shown} is not an id of a token: those are whole numbers from 0`);
+    throw new TypeError(`${shown} is not a token id: expected an integer from 0 to 4294967295`);
   });
 }
 
@@ -75,7 +75,7 @@ class Binding {
   }
 
   allocate(size) {
-    // WebAssembly returns a signed number, and half of its memory is above the largest one.
+    // WebAssembly returns i32; an address above 2 GB would be negative.
     const at = this.calls.bc_memory_new(size) >>> 0;
     if (at === 0) throw new RangeError("backchat is out of memory");
     return at;
@@ -110,7 +110,7 @@ class Binding {
     return list.length;
   }
 
-  /** Makes room in `input` for so many bytes. What was there is freed first, so that much of it is never kept for long. */
+  /** Ensures `size` bytes in `input`. The old room is freed first, so both never exist at once. */
   makeRoom(size) {
     if (size >= this.room || this.room > KEPT_ROOM) {
       this.calls.bc_memory_free(this.input, this.room);

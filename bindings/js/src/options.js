@@ -16,7 +16,7 @@ export function newCallIdPrefix() {
 /** The number of a choice. */
 export function choice(name, value, choices) {
   const found = choices.indexOf(value);
-  if (found < 0) throw new TypeError(`option \`${name}\`: ${value} is not one of ${choices.join(", ")}`);
+  if (found < 0) throw new TypeError(`option \`${name}\`: ${String(value)} is not one of ${choices.join(", ")}`);
   return found;
 }
 

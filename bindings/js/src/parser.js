@@ -29,15 +29,15 @@ class Owner {
 
 /** The handle of an argument, which has to be an object of this class that was not freed. */
 function handleOf(given, kind, name) {
-  if (!(given instanceof kind)) throw new TypeError(`${name}: this is not an object of the class ${kind.name}`);
-  if (given[HANDLE] === 0) throw new TypeError(`${name}: it was freed`);
+  if (!(given instanceof kind)) throw new TypeError(`${name} must be a ${kind.name}`);
+  if (given[HANDLE] === 0) throw new TypeError(`${name} was freed`);
   return given[HANDLE];
 }
 
 function loaded(json, load) {
   const module = binding();
   const text = typeof json === "string" ? json : JSON.stringify(json);
-  if (text === undefined) throw new TypeError(`pass JSON, as a text or as an object, instead of ${json}`);
+  if (text === undefined) throw new TypeError(`pass JSON, as a text or as an object, instead of ${String(json)}`);
   const length = module.put(text);
   return module.make((place) => module.calls[load](module.input, length, place));
 }
@@ -53,8 +53,9 @@ export class Template extends Owner {
   withTokens(tokens, policy) {
     const module = binding();
     const number = choice("policy", policy ?? "exact", POLICIES);
-    const handle = handleOf(tokens, Tokens, "the tokens");
-    const call = (place) => module.calls.bc_template_with_tokens(this[HANDLE], handle, number, place);
+    const template = handleOf(this, Template, "the template");
+    const handle = handleOf(tokens, Tokens, "`tokens`");
+    const call = (place) => module.calls.bc_template_with_tokens(template, handle, number, place);
     return new Template({ [FOR_IDS]: module.make(call) });
   }
 }
@@ -85,11 +86,11 @@ export class Parser extends Owner {
 
   constructor(template, options = {}) {
     const { prefix, promptIds, tools, spans = false, json = false } = options;
-    if (spans && template?.[FOR_IDS]) throw new TypeError("option `spans`: places are those of text, and the parser reads ids");
+    if (spans && template?.[FOR_IDS]) throw new TypeError("option `spans`: a parser of ids has no places in text");
     super(begin(template, prefix, promptIds, tools, options));
     this.#keepsJson = json;
     const module = this.#module;
-    module.check(module.calls.bc_parser_prefix_length(this[HANDLE], module.results));
+    module.check(module.calls.bc_parser_prefix_length(this.#handle, module.results));
     this.#fed = module.word(module.results);
     if (spans) {
       this.#offsets = new Offsets();
@@ -99,6 +100,10 @@ export class Parser extends Owner {
     this.prefixLength = this.#place(this.#fed);
     /** The events of the prefix itself. */
     this.initialEvents = this.#events("", -1);
+  }
+
+  get #handle() {
+    return handleOf(this, Parser, "the parser");
   }
 
   /** Feeds more text; returns its events. */
@@ -119,7 +124,7 @@ export class Parser extends Owner {
     const module = this.#module;
     const length = module.put(text);
     this.#offsets?.add(text);
-    module.check(module.calls.bc_parser_feed(this[HANDLE], module.input, length, 0, 0));
+    module.check(module.calls.bc_parser_feed(this.#handle, module.input, length, 0, 0));
     const start = this.#fed;
     this.#fed += length;
     return this.#events(text, length === text.length ? start : -1);
@@ -129,7 +134,7 @@ export class Parser extends Owner {
   feedIds(ids) {
     const module = this.#module;
     const count = module.putIds(ids);
-    module.check(module.calls.bc_parser_feed_ids(this[HANDLE], module.input, count, 0, 0));
+    module.check(module.calls.bc_parser_feed_ids(this.#handle, module.input, count, 0, 0));
     return this.#events("", -1);
   }
 
@@ -141,10 +146,10 @@ export class Parser extends Owner {
       events.push(...this.#feed("\ufffd"));
     }
     const module = this.#module;
-    module.check(module.calls.bc_parser_finish(this[HANDLE], Number(cutOff), 0, 0));
+    module.check(module.calls.bc_parser_finish(this.#handle, Number(cutOff), 0, 0));
     events.push(...this.#events("", -1));
-    const json = module.answer(module.calls.bc_parser_message, this[HANDLE]);
-    const report = JSON.parse(module.answer(module.calls.bc_parser_report, this[HANDLE]));
+    const json = module.answer(module.calls.bc_parser_message, this.#handle);
+    const report = JSON.parse(module.answer(module.calls.bc_parser_report, this.#handle));
     const { missing = [], malformed = [], problems = [], notes = [] } = report;
     for (const problem of problems) this.#locate(problem);
     const finished = { message: JSON.parse(json), events, missing, malformed, problems, notes };
@@ -153,7 +158,7 @@ export class Parser extends Owner {
 
   /** The message so far: the regions that have closed. */
   get message() {
-    return JSON.parse(this.#module.answer(this.#module.calls.bc_parser_message, this[HANDLE]));
+    return JSON.parse(this.#module.answer(this.#module.calls.bc_parser_message, this.#handle));
   }
 
   /** The deltas of an OpenAI stream that are ready. Needs the option `chat`. */
@@ -161,7 +166,7 @@ export class Parser extends Owner {
     const module = this.#module;
     const deltas = [];
     for (;;) {
-      const delta = module.answer(module.calls.bc_parser_chat_delta, this[HANDLE]);
+      const delta = module.answer(module.calls.bc_parser_chat_delta, this.#handle);
       if (delta === "") return deltas;
       deltas.push(JSON.parse(delta));
     }
@@ -169,7 +174,7 @@ export class Parser extends Owner {
 
   /** The finish reason of the last chunk. Needs the option `chat`. */
   get finishReason() {
-    return this.#module.answer(this.#module.calls.bc_parser_finish_reason, this[HANDLE]);
+    return this.#module.answer(this.#module.calls.bc_parser_finish_reason, this.#handle);
   }
 
   #place(bytes) {
@@ -186,7 +191,7 @@ export class Parser extends Owner {
   #events(fed, place) {
     const module = this.#module;
     const { results } = module;
-    module.check(module.calls.bc_parser_events(this[HANDLE], results, results + 4));
+    module.check(module.calls.bc_parser_events(this.#handle, results, results + 4));
     const count = module.word(results + 4);
     if (count === 0) return [];
     const list = module.word(results);
@@ -257,7 +262,7 @@ function begin(template, prefix, promptIds, tools, options) {
     throw new TypeError('pass the end of the prompt as the option `prefix`, or "" if the output has the whole message');
   }
   const module = binding();
-  const handle = handleOf(template, Template, "the template");
+  const handle = handleOf(template, Template, "`template`");
   const ownTools = tools === undefined || tools === null || tools instanceof Tools ? null : new Tools(tools);
   const toolsHandle = tools === undefined || tools === null ? 0 : handleOf(ownTools ?? tools, Tools, "option `tools`");
   try {
