@@ -59,7 +59,7 @@ func parse(r *row, reference bool, to answer) error {
 		return err
 	}
 	options := backchat.Options{Reference: reference}
-	// The command takes an object in place of a list for no tools, as transformers does; the library refuses it.
+	// The command reads an object as no tools, as transformers does; the library refuses it.
 	if len(r.Tools) > 0 && string(r.Tools) != "null" && r.Tools[0] != '{' {
 		if options.Tools, err = backchat.LoadTools(string(r.Tools)); err != nil {
 			return err

@@ -40,7 +40,7 @@ export function answer({ Parser, Template }, line, mode) {
   let parser;
   try {
     template = new Template(member(line, "template"));
-    // The command takes an object in place of a list for no tools, as transformers does; the package refuses it.
+    // The command reads an object as no tools, as transformers does; the package refuses it.
     const isObject = typeof row.tools === "object" && !Array.isArray(row.tools);
     const tools = row.tools === undefined || isObject ? null : member(line, "tools");
     if (typeof row.prefix !== "string") throw Object.assign(new Error("the row has no prefix"), { stage: "prefix" });

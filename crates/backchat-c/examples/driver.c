@@ -78,7 +78,7 @@ static bc_text member(const char *row, const char *key) {
 
 static int is_null(bc_text value) { return value.data == NULL || strncmp(value.data, "null", 4) == 0; }
 
-/* The command takes an object in place of a list for no tools, as transformers does; the library refuses it. */
+/* The command reads an object as no tools, as transformers does; the library refuses it. */
 static int has_tools(bc_text value) { return !is_null(value) && *value.data != '{'; }
 
 static unsigned hex(const char *at) {

@@ -205,8 +205,8 @@ impl Deltas {
         }
     }
 
-    /// Adds to the arguments of the last call. The first call that waits is sent once they begin as an object; the calls
-    /// after one that waits for its end wait, too.
+    /// Adds to the arguments of the last call. A call is sent once they begin as an object; if an earlier call of the region
+    /// waits for its end, later ones wait, too.
     fn grow(&mut self, delta: &str, sink: &mut dyn FnMut(Delta<'_>)) {
         let is_first = self.waiting.len() == 1;
         let Some(call) = self.waiting.last_mut() else {
@@ -255,10 +255,11 @@ impl Deltas {
         }
     }
 
-    /// Drops the unsent calls of the open region, but for those that the limit cut off if they need not be complete.
+    /// Drops the unsent calls of the open region. If the limit cut them off, sends them instead, unless only complete calls
+    /// are delivered.
     fn withdraw(&mut self, is_cut: bool, sink: &mut dyn FnMut(Delta<'_>)) {
         if is_cut && self.delivery != CallDelivery::Whole {
-            // A part of another value than an object is no part of what its end would give.
+            // Incomplete arguments that are not an object have no prefix that a client could use.
             let others = self.waiting.iter_mut().filter(|call| !call.arguments.starts_with('{'));
             others.for_each(|call| call.arguments.clear());
             return self.send_waiting(sink);

@@ -112,7 +112,7 @@ fn a_stream_has_the_first_arguments_of_a_call() {
     }
 }
 
-/// What they are is known at their end, and so a stream has the same of them as a whole answer.
+/// Such arguments are sent when the call ends, so a stream has the same message as a whole answer.
 #[test]
 fn a_stream_waits_for_arguments_that_do_not_begin_as_an_object() {
     let (model, _) = format("hermes");
