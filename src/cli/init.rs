@@ -101,7 +101,7 @@ fn template_in(folder: &Path) -> Result<Option<Opened>, Failure> {
 
 /// Proves the response template that a suite has.
 fn prove(home: &Home, source: &Source, template: &Template, options: &Options, log: &mut Log) {
-    // The samples have cases of their own.
+    // `Cases::recorded` checks the samples.
     let options = options.clone().samples(Vec::new());
     if derive::prove(&source.template, template, &options).status != Status::Proved {
         let model = shell_word(&home.folder.display().to_string());
@@ -238,8 +238,9 @@ fn keep(file: &Path, about: &str, log: &mut Log) {
     log.note("kept", &shown, about);
     let failing = check::failing_in(file);
     if failing > 0 {
-        let fail = if failing == 1 { "fails" } else { "fail" };
-        log.fail(format!("{} of it {fail}: backchat check {}", counted(failing, "case"), shell_word(&shown)));
+        let does = if failing == 1 { "does" } else { "do" };
+        let cases = counted(failing, "case");
+        log.fail(format!("{cases} in {} {does} not pass: backchat check {}", escape(&shown), shell_word(&shown)));
     }
 }
 

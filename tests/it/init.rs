@@ -132,13 +132,17 @@ fn a_suite_that_is_there_is_checked() {
     for arguments in [&init[..], &init[..2]] {
         let (code, out, err) = outcome_in(folder, arguments);
         assert_eq!(code, 1, "{out}{err}");
-        let left = "- 1 case of it fails: backchat check models/mine/fixtures/recorded.fixture";
-        assert!(out.contains("kept models/mine/fixtures/recorded.fixture") && out.contains(left), "{out}");
+        let file = "models/mine/fixtures/recorded.fixture";
+        let left = format!("- 1 case in {file} does not pass: backchat check {file}");
+        assert!(out.contains(&format!("kept {file}")) && out.contains(&left), "{out}");
     }
     let file = folder.join("models/mine/fixtures/recorded.fixture");
     fs::write(&file, fs::read_to_string(&file).unwrap().replace("Bye.", "Hello.")).unwrap();
     let (code, out, err) = outcome_in(folder, &init[..2]);
     assert_eq!(code, 0, "{out}{err}");
+    fs::write(&file, "no fixture\n").unwrap();
+    let (code, out, err) = outcome_in(folder, &init[..2]);
+    assert_eq!((code, out.contains("does not pass: backchat check models/mine")), (1, true), "{out}{err}");
 }
 
 #[test]
