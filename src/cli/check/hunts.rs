@@ -27,8 +27,8 @@ pub fn run(reports: &mut [Report<'_>], loaded: &Loaded, hunt: Hunt, global: &Glo
         tell!(global, "{}: {}", escape(&case.id), escape(&hunted.headline()));
         if hunted.refutes() {
             let place = case.place(&file.text, case.span.clone());
-            let help = format!("{} --hunt {} --seed {}", proves(case), hunted.wanted, hunted.seed);
-            report.diagnostics.extend(findings(&hunted, &help).map(|found| found.at(place.clone())));
+            let command = format!("{} --hunt {} --seed {}", proof_command(case), hunted.wanted, hunted.seed);
+            report.diagnostics.extend(findings(&hunted, &command).map(|found| found.at(place.clone())));
             report.status = Status::Failed;
         }
     }
@@ -44,8 +44,8 @@ fn findings(hunted: &Hunted, command: &str) -> impl Iterator<Item = Diagnostic> 
     })
 }
 
-/// The command that proves the templates of a case.
-fn proves(case: &Case) -> String {
+/// The `prove` command for the templates of a case.
+fn proof_command(case: &Case) -> String {
     let template = match &case.template {
         TemplateSource::File(file) => shell_word(&file.display().to_string()),
         // The template of a row is in no file of its own.
