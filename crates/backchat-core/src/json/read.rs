@@ -125,14 +125,6 @@ pub struct Entry {
     pub value: Range<usize>,
 }
 
-impl Entry {
-    /// The entry of a name that counts, the last one; `None` if its value is null, which says as much as no entry.
-    pub fn given<'e>(entries: &'e [Entry], name: &str, text: &str) -> Option<&'e Entry> {
-        let last = entries.iter().rfind(|entry| entry.name == name)?;
-        (text.get(last.value.clone()) != Some("null")).then_some(last)
-    }
-}
-
 /// The bytes of a document's value and, if it is an object, its entries in the order of the text. The whole text is
 /// checked, and nothing of the values is kept.
 pub fn read_entries(text: &str) -> Result<(Range<usize>, Option<Vec<Entry>>), Error> {

@@ -106,7 +106,7 @@ type LoadedSchema = (Loaded, Path, json::Places);
 /// The schema of a text; `None` if it holds none, or a template as well.
 fn schema_in(file: &str, text: &str) -> Option<Result<LoadedSchema, Vec<Diagnostic>>> {
     let (document, entries) = json::read_entries(text).ok()?;
-    let entry = |name: &str| json::Entry::given(entries.as_deref()?, name, text);
+    let entry = |name: &str| templates::given_entry(entries.as_deref()?, name, text);
     if entry(templates::KEY).is_some() {
         return None;
     }

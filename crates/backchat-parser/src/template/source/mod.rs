@@ -30,6 +30,12 @@ pub const KEY: &str = "response_template";
 /// The key that held a response schema before.
 pub const SCHEMA_KEY: &str = "response_schema";
 
+/// The last entry of a name; `None` if its value is null. A null key counts as absent.
+pub fn given_entry<'e>(entries: &'e [Entry], name: &str, text: &str) -> Option<&'e Entry> {
+    let last = entries.iter().rfind(|entry| entry.name == name)?;
+    (text.get(last.value.clone()) != Some("null")).then_some(last)
+}
+
 /// The file of a model folder that holds it.
 const CONFIG: &str = "tokenizer_config.json";
 
@@ -147,7 +153,7 @@ pub fn from_text(file: String, text: String) -> Result<Opened, SourceError> {
 fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
     let not_json = |error| vec![other_text(file, text).unwrap_or_else(|| in_file(invalid_json(text, &error), file))];
     let (document, entries) = json::read_entries(text).map_err(not_json)?;
-    let entry = |name: &str| Entry::given(entries.as_deref()?, name, text);
+    let entry = |name: &str| given_entry(entries.as_deref()?, name, text);
     let (span, path) = match (entry(KEY), entry(SCHEMA_KEY)) {
         (Some(entry), _) => (entry.value.clone(), Path::root().key(KEY)),
         (None, Some(entry)) => {
