@@ -37,8 +37,8 @@ A row is {\"text\", \"prefix\"?, \"template\"?, \"tools\"?, \"model\"?, \"server
 the problem that explains its others, or a fault of the template that a repair removes;
 docs/recovery.md explains the problems.
 
-Exit codes: 0 audited; 1 more outputs have a problem than --max allows; 2 could not run, or the log
-has no output for --max.")]
+Exit codes: 0 audited; 1 more outputs have a problem than --max allows; 2 could not run, or
+--max was given and the log has no outputs.")]
 #[command(allow_missing_positional = true)]
 #[command(group(clap::ArgGroup::new("reader").args(["template", "template_option"])))]
 pub struct Audit {
@@ -178,9 +178,10 @@ impl Audit {
                 Err(problem.help(help).into())
             }
             None if tally.outputs == 0 && !self.max.is_empty() => {
-                let problem = Diagnostic::error("audit-no-outputs", "the log has no output that `--max` could judge");
+                let problem =
+                    Diagnostic::error("audit-no-outputs", "the log has no outputs, so `--max` has nothing to check");
                 let problem = problem.at(Place::file(input::name(&self.logs)));
-                Err(problem.help("check the file; without `--max`, an empty log is audited").into())
+                Err(problem.help("check the file, or omit `--max`").into())
             }
             _ => Ok(tally),
         }
