@@ -11,7 +11,7 @@ use super::{Line, MAX_SPARE};
 pub(super) const BLOCK: usize = 256 * 1024;
 
 /// The byte order mark of UTF-8.
-const MARK: &[u8] = "\u{feff}".as_bytes();
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 pub(super) struct Blocks {
     reader: Box<dyn Read + Send>,
@@ -85,8 +85,8 @@ impl Blocks {
     fn block(&mut self, mut bytes: Vec<u8>, lines: u64, end: u64) -> Block {
         let length = bytes.len() as u64 + end;
         // Editors may write a byte order mark.
-        if self.turn == 0 && bytes.starts_with(MARK) {
-            bytes.drain(..MARK.len());
+        if self.turn == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
         }
         let block = Block { turn: self.turn, length, first: self.lines + 1, bytes };
         self.turn += 1;
