@@ -167,7 +167,8 @@ type Options struct {
 	Recover string
 	// StopIDs end the answer of a parser of ids.
 	StopIDs []uint32
-	// CallIDPrefix precedes the number in ids of calls that the model gave none; "call_" if empty.
+	// CallIDPrefix precedes the number in new ids; "call_" if empty. A call gets a new id if the model wrote none, or one
+	// that an earlier call has.
 	CallIDPrefix string
 }
 
@@ -189,7 +190,7 @@ type Chat uint32
 const (
 	// ChatOff makes no deltas.
 	ChatOff Chat = C.BC_CHAT_OFF
-	// ChatGrowing delivers calls as they are written.
+	// ChatGrowing delivers calls once their arguments begin as an object; other arguments once they are complete.
 	ChatGrowing Chat = C.BC_CHAT_GROWING
 	// ChatWhole delivers calls once they are complete.
 	ChatWhole Chat = C.BC_CHAT_WHOLE

@@ -60,7 +60,7 @@ export interface Options {
   recover?: string | string[] | null;
   /** The ids that end the answer of a parser of ids. */
   stopIds?: Iterable<number | bigint> | null;
-  /** What precedes the number in ids of calls that the model gave none. */
+  /** What precedes the number in new ids. A call gets a new id if the model wrote none, or one that an earlier call has. */
   callIdPrefix?: string | null;
   /**
    * Whether events have their places, in UTF-16 units of the part of the prefix that belongs to the message and the text.

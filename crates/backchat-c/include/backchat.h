@@ -61,7 +61,8 @@
 // `bc_parser_chat_delta` has nothing.
 #define BC_CHAT_OFF 0
 
-// It has the deltas of an OpenAI stream; calls are sent as they are written.
+// It has the deltas of an OpenAI stream; calls are sent once their arguments begin as an object; other arguments are
+// sent once they are complete.
 #define BC_CHAT_GROWING 1
 
 // Calls are sent once they are complete.
@@ -154,7 +155,8 @@ typedef struct {
     // The ids that end the answer of a parser of ids.
     const uint32_t *stop_ids;
     size_t stop_id_count;
-    // What the ids of calls begin with that the model gave none, before their number; `call_` if empty.
+    // What new ids begin with, before a number; `call_` if empty. A call gets a new id if the model wrote none, or one
+    // that an earlier call has.
     bc_text call_id_prefix;
 } bc_options;
 
@@ -198,7 +200,7 @@ typedef int32_t (*bc_callback)(const bc_event *event, void *user);
 // The callback returned a number other than 0. The text was read; the rest of its events was not reported.
 #define BC_STOPPED 1
 
-// A pointer is null that must not be, is not aligned, or has a length that no memory has.
+// A required pointer is null, a pointer is not aligned, or a list is longer than memory can be.
 #define BC_NULL_POINTER -1
 
 // A handle is of another kind, or was freed.

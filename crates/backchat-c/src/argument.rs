@@ -34,12 +34,14 @@ pub fn null(what: &str) -> Failure {
 
 /// The failure of a list that is null or not aligned, or else too long.
 #[cold]
-fn unusable(is_null: bool, is_aligned: bool, what: &str) -> Failure {
-    match (is_null, is_aligned) {
-        (true, _) => null(what),
-        (_, false) => Failure::new(BC_NULL_POINTER, format!("{what} is not aligned")),
-        _ => Failure::new(BC_NULL_POINTER, format!("{what} is longer than memory can be")),
+fn unusable<T>(data: *const T, what: &str) -> Failure {
+    if data.is_null() {
+        return null(what);
     }
+    if !data.is_aligned() {
+        return Failure::new(BC_NULL_POINTER, format!("{what} is not aligned"));
+    }
+    Failure::new(BC_NULL_POINTER, format!("{what} is longer than memory can be"))
 }
 
 #[cold]
@@ -84,7 +86,7 @@ pub unsafe fn list<'t, T>(data: *const T, length: usize, what: &str) -> Result<&
         return Ok(&[]);
     }
     if data.is_null() || !data.is_aligned() || length > isize::MAX as usize / size_of::<T>() {
-        return Err(unusable(data.is_null(), data.is_aligned(), what));
+        return Err(unusable(data, what));
     }
     // SAFETY: it is not null and aligned, its size fits an `isize`, and the caller vouches for the rest.
     Ok(unsafe { slice::from_raw_parts(data, length) })

@@ -29,7 +29,8 @@ pub const BC_REASONING_DROPPED: u32 = 2;
 
 /// `bc_parser_chat_delta` has nothing.
 pub const BC_CHAT_OFF: u32 = 0;
-/// It has the deltas of an OpenAI stream; calls are sent as they are written.
+/// It has the deltas of an OpenAI stream; calls are sent once their arguments begin as an object; other arguments are
+/// sent once they are complete.
 pub const BC_CHAT_GROWING: u32 = 1;
 /// Calls are sent once they are complete.
 pub const BC_CHAT_WHOLE: u32 = 2;
@@ -68,7 +69,8 @@ pub struct bc_options {
     /// The ids that end the answer of a parser of ids.
     pub stop_ids: *const u32,
     pub stop_id_count: usize,
-    /// What the ids of calls begin with that the model gave none, before their number; `call_` if empty.
+    /// What new ids begin with, before a number; `call_` if empty. A call gets a new id if the model wrote none, or one
+    /// that an earlier call has.
     pub call_id_prefix: bc_text,
 }
 

@@ -83,7 +83,8 @@ pub unsafe extern "C" fn bc_tools_load(json: *const c_char, length: usize, tools
     })
 }
 
-/// Why no argument would be cast with these tools, and where. What is no object is ignored among tools, as in transformers.
+/// The problem of tools that are not a list, or a list without an object, and its place. Other elements are ignored, as in
+/// transformers.
 fn wrong_tools(value: &Value) -> Option<(&'static str, String)> {
     match value {
         Value::Null => None,

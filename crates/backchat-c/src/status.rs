@@ -10,7 +10,7 @@ pub const BC_ABI_VERSION: u32 = 1;
 pub const BC_OK: bc_status = 0;
 /// The callback returned a number other than 0. The text was read; the rest of its events was not reported.
 pub const BC_STOPPED: bc_status = 1;
-/// A pointer is null that must not be, is not aligned, or has a length that no memory has.
+/// A required pointer is null, a pointer is not aligned, or a list is longer than memory can be.
 pub const BC_NULL_POINTER: bc_status = -1;
 /// A handle is of another kind, or was freed.
 pub const BC_WRONG_HANDLE: bc_status = -2;
