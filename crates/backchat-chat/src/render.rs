@@ -1,5 +1,6 @@
 //! Compiles a chat template, and renders conversations with it within the limits of the engine.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,6 +54,7 @@ pub struct ChatTemplate {
     /// The paths below a variable that it reads.
     pub(crate) members: Vec<String>,
     compared: IndexMap<String, Vec<json::Value>>,
+    pub(crate) looked_up: HashSet<String>,
     literals: Vec<String>,
     texts: Vec<String>,
 }
@@ -178,8 +180,9 @@ impl ChatTemplate {
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
         let literals = survey.literals.into_iter().collect();
         let texts = survey.texts.into_iter().map(str::to_owned).collect();
-        let (compared, members) = (survey.compared, survey.members.into_iter().collect());
-        Ok(Self { program, source, variables, members, compared, literals, texts })
+        let (compared, looked_up) = (survey.compared, survey.looked_up);
+        let members = survey.members.into_iter().collect();
+        Ok(Self { program, source, variables, members, compared, looked_up, literals, texts })
     }
 
     /// A template's source as Jinja2 reads it: every line break is a line feed, and the last one is dropped. The spans

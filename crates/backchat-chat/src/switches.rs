@@ -26,7 +26,9 @@ pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str,
         let is_text = |compared: &Vec<Value>| {
             compared.iter().any(|constant| constant.as_str().is_some()) && !compared.contains(&Value::Bool(true))
         };
-        let set = if compared.is_some_and(is_text) { OTHER.into() } else { Value::Bool(true) };
+        // A table has nothing for another text than its keys.
+        let has_others = compared.is_some_and(is_text) && !template.looked_up.contains(name);
+        let set = if has_others { OTHER.into() } else { Value::Bool(true) };
         let mut values = vec![set, Value::Bool(false)];
         for constant in compared.into_iter().flatten() {
             if !values.contains(constant) && *constant != Value::Null {
@@ -120,6 +122,13 @@ mod tests {
             let (_, found) = switches(&template, &given).into_iter().find(|(name, _)| *name == "look").unwrap();
             assert_eq!(Value::List(found).to_string(), values, "{source}");
         }
+    }
+
+    #[test]
+    fn a_variable_that_a_table_is_asked_for_has_no_other_text_than_its_keys() {
+        let template = ChatTemplate::compile("{{ {'low': 1, 'high': 2}[effort | default('low')] }}").unwrap();
+        let values = vec![Value::Bool(true), Value::Bool(false), "low".into(), "high".into()];
+        assert_eq!(switches(&template, &Object::new()), [("effort", values)]);
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(crate) struct Survey<'s> {
     pub(crate) members: IndexSet<String>,
     /// Constants that a value is compared with, by the expression of the value: `reasoning_effort`, `message.role`.
     pub(crate) compared: IndexMap<String, Vec<json::Value>>,
+    /// The values of these that are keys of a table, so that others say nothing.
+    pub(crate) looked_up: HashSet<String>,
     /// The string constants of its expressions, in the order they are first written.
     pub(crate) literals: IndexSet<String>,
     /// The texts between its tags.
@@ -330,7 +332,10 @@ impl<'s> Survey<'s> {
             ExprKind::Name(name) => self.tables.get(*name).cloned().unwrap_or_default(),
             _ => Vec::new(),
         };
-        keys.into_iter().for_each(|constant| self.note(key, constant));
+        if let Some(path) = self.path(key).filter(|_| !keys.is_empty()) {
+            keys.into_iter().for_each(|constant| self.note_at(path.clone(), constant));
+            self.looked_up.insert(path);
+        }
     }
 
     fn note(&mut self, subject: &Expr<'s>, constant: json::Value) {
