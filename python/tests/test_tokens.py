@@ -3,6 +3,7 @@
 import asyncio
 import json
 import pickle
+from typing import Any
 
 import backchat
 import pytest
@@ -146,7 +147,8 @@ def test_ids_and_text_are_not_confused(tokenizer):
         backchat.parse_response([1], TEMPLATE, prefix="")
     with pytest.raises(TypeError, match="list of ids"):
         backchat.parse_response("Yes.", TEMPLATE, prefix="", tokenizer=tokenizer)
-    for piece in (b"Yes.", bytearray(b"Yes."), None):
+    wrong: list[Any] = [b"Yes.", bytearray(b"Yes."), None]
+    for piece in wrong:
         for tokens in (None, tokenizer):
             with pytest.raises(TypeError, match=f"not {type(piece).__name__}"):
                 list(backchat.stream([piece], TEMPLATE, prefix="", tokenizer=tokens))
