@@ -117,9 +117,10 @@ fn with_lines(found: &mut Varying, prober: &Prober<'_>, input: &ReasoningInput) 
     }
 }
 
-/// The end of a prompt and turns with each part, rendered at two times.
+/// The end of a prompt and turns with each part, which two probers render at different times.
 struct TimedTurns<'t> {
-    probers: [Prober<'t>; 2],
+    earlier: Prober<'t>,
+    later: Prober<'t>,
     conversations: Vec<(Vec<Message>, bool)>,
 }
 
@@ -131,36 +132,33 @@ impl<'t> TimedTurns<'t> {
         let turns = turns.iter().map(|answer| (shapes::conversation(user, answer), false));
         let conversations = [(shapes::history(user), true)].into_iter().chain(turns).collect();
         let thinking = prober.with_reasoning(usage.reasoning_inputs.first());
-        Self { probers: TIMES.map(|time| thinking.at(time)), conversations }
+        let [earlier, later] = TIMES.map(|time| thinking.at(time));
+        Self { earlier, later, conversations }
     }
 
-    fn texts(prober: &Prober<'t>, conversations: &[(Vec<Message>, bool)], setting: &Setting) -> Vec<Option<String>> {
+    fn texts(&self, prober: &Prober<'t>, setting: &Setting) -> Vec<Option<String>> {
         let text = |(messages, prompt): &(Vec<Message>, bool)| shown(prober, messages, History::User, setting, *prompt);
-        conversations.iter().map(text).collect()
+        self.conversations.iter().map(text).collect()
     }
 
-    /// The texts at the first time.
-    fn earlier(&self, setting: &Setting) -> Vec<Option<String>> {
-        Self::texts(&self.probers[0], &self.conversations, setting)
-    }
-
-    /// The texts at the second time.
-    fn later(&self, setting: &Setting) -> Vec<Option<String>> {
-        Self::texts(&self.probers[1], &self.conversations, setting)
-    }
-
-    fn varies_with_time(&self) -> bool {
-        self.earlier(&Setting::new()) != self.later(&Setting::new())
+    fn vary_with_time(&self) -> bool {
+        self.texts(&self.earlier, &Setting::new()) != self.texts(&self.later, &Setting::new())
     }
 
     /// The variables whose value a text shows.
     fn printed(&self) -> Vec<String> {
-        let mut names = self.probers[0].switches();
+        let mut names = self.earlier.switches();
         names.retain(|name| {
-            let texts = self.earlier(&Setting::from([(name.clone(), needle::SETTING.into())]));
+            let texts = self.texts(&self.earlier, &Setting::from([(name.clone(), needle::SETTING.into())]));
             texts.into_iter().flatten().any(|text| text.contains(needle::SETTING))
         });
         names
+    }
+
+    /// Compares the texts at the earlier time with those at the later one.
+    fn compare(&self, found: &mut Varying, earlier: &Setting, later: &Setting) {
+        let (one, two) = (self.texts(&self.earlier, earlier), self.texts(&self.later, later));
+        one.into_iter().zip(two).for_each(|(one, two)| compare(found, one, two));
     }
 }
 
@@ -222,28 +220,23 @@ fn with_ids(found: &mut Varying, prober: &Prober<'_>) {
 
 /// Finds times and values of variables at once: each may be a part of the text that tells the place of another.
 fn with_time_and_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[String]) {
-    if printed.len() + usize::from(turns.varies_with_time()) > 1 {
+    if printed.len() + usize::from(turns.vary_with_time()) > 1 {
         let all = printed.iter().map(|name| (name.clone(), needle::SETTING.into())).collect();
-        let (one, two) = (turns.earlier(&Setting::new()), turns.later(&all));
-        one.into_iter().zip(two).for_each(|(one, two)| compare(found, one, two));
+        turns.compare(found, &Setting::new(), &all);
     }
 }
 
 fn with_time(found: &mut Varying, turns: &TimedTurns<'_>, usage: &TemplateUsage) {
-    if !turns.varies_with_time() {
-        return;
-    }
-    // A setting may change the text before the time, so look under every setting.
-    for setting in &usage.settings {
-        let (one, two) = (turns.earlier(setting), turns.later(setting));
-        one.into_iter().zip(two).for_each(|(one, two)| compare(found, one, two));
+    if turns.vary_with_time() {
+        // A setting may change the text before the time, so look under every setting.
+        usage.settings.iter().for_each(|setting| turns.compare(found, setting, setting));
     }
 }
 
 fn with_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[String]) {
     for name in printed {
-        let texts = |value: Value| turns.earlier(&Setting::from([(name.clone(), value)]));
-        let usual = turns.earlier(&Setting::new());
+        let texts = |value: Value| turns.texts(&turns.earlier, &Setting::from([(name.clone(), value)]));
+        let usual = turns.texts(&turns.earlier, &Setting::new());
         for (at, (usual, other)) in usual.into_iter().zip(texts(needle::SETTING.into())).enumerate() {
             let (Some(usual), Some(other)) = (usual, other) else { continue };
             // A value of several words and numbers, such as a date, gets other numbers.
