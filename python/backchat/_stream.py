@@ -154,8 +154,9 @@ def openai_completion(
 ) -> dict[str, Any]:
     """Turn events into one `chat.completion`, the answer to a request that does not stream.
 
-    `finish_reason` is as in `openai_chunks`. Calls are those of the message, with the model's own ids. Of a call that was cut off the answer has what there is of it. A broken call
-    is no call, even if its arguments had begun: its text is content.
+    `finish_reason` is as in `openai_chunks`. Calls are those of the message, with the model's own ids. Of a call that
+    was cut off the answer has what there is of it. A broken call is no call, even if its arguments had begun: its text
+    is content.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> openai_completion(stream(["Hi<end>"], template, prefix="[bot]"))["choices"][0]["message"]
@@ -207,9 +208,9 @@ class Chunks:
             "created": int(time.time()),
             "model": model,
         }
-        #: How many calls there are.
-        self.calls = 0
-        #: Makes the id of a call to which the model gave none, from its number.
+        #: The ids of the calls, in their order. No two calls have the same.
+        self._ids: dict[str, None] = {}
+        #: Makes the id of a call to which the model gave none, or one that an earlier call has, from a number.
         self._new_id = new_id
         #: Whether the calls of a broken region can be taken back.
         self._withdraws = withdraws
@@ -233,6 +234,11 @@ class Chunks:
         self._waiting: list[tuple[str, str | None]] = []
         self._waits_for_end = False
         self._problems: list[dict[str, Any]] = []
+
+    @property
+    def calls(self) -> int:
+        """How many calls there are."""
+        return len(self._ids)
 
     def first(self) -> dict[str, Any]:
         return self._chunk({"role": "assistant"})
@@ -318,7 +324,7 @@ class Chunks:
             yield from self.broken()
             return
         first = 0 if self._withdraws else self._sent
-        self.calls = self._before + first
+        self._withdraw_from(self._before + first)
         for place, (name, arguments, id) in enumerate(calls[first:], first):
             grown = self._grown[place] if place < len(self._grown) else ""
             text = _json(arguments)
@@ -331,7 +337,7 @@ class Chunks:
             return
         self._waiting = []
         if self._withdraws:
-            self.calls = self._before
+            self._withdraw_from(self._before)
         if self.calls == self._before:
             yield self._field("content", text.strip())
 
@@ -357,10 +363,18 @@ class Chunks:
         return self._given() if callable(self._given) else self._given
 
     def _begin(self, name: str, arguments: str, id: str | None) -> dict[str, Any]:
+        index = number = self.calls
+        while not id or id in self._ids:
+            id = self._new_id(number)
+            number += 1
+        self._ids[id] = None
         function = {"name": name, "arguments": arguments}
-        call = {"index": self.calls, "id": id or self._new_id(self.calls), "type": "function", "function": function}
-        self.calls += 1
-        return self._chunk({"tool_calls": [call]})
+        return self._chunk({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]})
+
+    def _withdraw_from(self, index: int) -> None:
+        """Forget the calls from this one on."""
+        while self.calls > index:
+            self._ids.popitem()
 
     def _field(self, name: str, text: str) -> dict[str, Any]:
         return self._chunk({"reasoning_content" if name in REASONING else name: text})

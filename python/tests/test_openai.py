@@ -333,6 +333,21 @@ def completed(text, spec, size):
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
+def test_every_call_has_an_id_of_its_own(size):
+    for written, told in [
+        (["a", "b"], ["a", "b"]),
+        (["a", "a", "a"], ["a", "call_1", "call_2"]),
+        (["call_1", None, "call_2"], ["call_1", "call_2", "call_3"]),
+    ]:
+        text = "".join(f"<call>{json.dumps({'id': id, 'name': 'f', 'arguments': {}})}</call>" for id in written)
+        assert [id for *_, id in completed(text, JSON_SPEC, size)[1]] == told
+        pieces = (text[at : at + size] for at in range(0, len(text), size))
+        chunks = backchat.openai_chunks(backchat.stream(pieces, JSON_SPEC, prefix="<bot>"))
+        deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+        assert [call["id"] for delta in deltas for call in delta.get("tool_calls", ()) if "id" in call] == told
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
 def test_a_completion_has_the_calls_of_the_message(size):
     for body, call in [
         ('{"name": "f", "arguments": {"x": 1.50}, "id": "a1"}', ("f", '{"x": 1.50}', "a1")),
