@@ -37,6 +37,9 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         self._tokenizer = tokenizer
         self._call_grows = False
         self._is_cut_off = False
+        #: How many calls of the open region have begun, and the first of them that is sent whole, at the end of the region.
+        self._begun = 0
+        self._whole_from: int | None = None
 
     def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> Any:
         """Parse a piece of text; return the new content and calls."""
@@ -69,26 +72,48 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
     def _take(self, event: dict[str, Any], tools: list[Any], calls: list[Any]) -> None:
         match event["type"]:
             case "region_open":
-                self._is_cut_off = False
+                self._is_cut_off, self._begun, self._whole_from = False, 0, None
             case "problem":
                 self._is_cut_off |= event["kind"] == "unclosed" and event.get("at_end", False)
             case "call_start":
-                self._end_call()
-                is_known = event["name"] in self._get_tool_indices(tools)
-                self._call_grows = is_known or theirs.envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get()
-                if self._call_grows:
-                    self._emit_tool_name(event["name"], calls)
+                self._begun += 1
+                if self._whole_from is None:
+                    self._end_call()
+                    is_known = event["name"] in self._get_tool_indices(tools)
+                    self._call_grows = is_known or theirs.envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get()
+                    if self._call_grows:
+                        self._emit_tool_name(event["name"], calls)
             case "call_arguments" if self._call_grows and not self._is_cut_off:
-                calls.append(theirs.ToolCallItem(tool_index=self.current_tool_id, parameters=event["delta"]))
-                self.streamed_args_for_tool[self.current_tool_id] += event["delta"]
-                sent = self.streamed_args_for_tool[self.current_tool_id]
-                self.prev_tool_call_arr[self.current_tool_id]["arguments"] = sent
+                self._grow(event["delta"], calls)
             case "region_close" | "region_malformed":
-                if self._call_grows and (self._is_cut_off or self._adapter._is_unusable_tool_end(event)):
-                    # The client already has its beginning, so the call stays incomplete.
-                    self._drop_streamed_tool_call()
-                    self._call_grows = False
+                if self._is_cut_off or self._adapter._is_unusable_tool_end(event):
+                    if self._call_grows:
+                        # The client already has its beginning, so the call stays incomplete.
+                        self._drop_streamed_tool_call()
+                        self._call_grows = False
+                elif self._whole_from is not None:
+                    self._send_whole(event["value"], tools, calls)
                 self._end_call()
+
+    def _grow(self, more: str, calls: list[Any]) -> None:
+        """Send more arguments of the call. If they do not begin as an object, such as JSON text in a string, what they
+        are shows only at the end."""
+        sent = self.streamed_args_for_tool[self.current_tool_id]
+        if self._whole_from is None and not sent and not more.startswith("{"):
+            self._whole_from = self._begun - 1
+        if self._whole_from is not None:
+            return
+        calls.append(theirs.ToolCallItem(tool_index=self.current_tool_id, parameters=more))
+        sent += more
+        self.streamed_args_for_tool[self.current_tool_id] = sent
+        self.prev_tool_call_arr[self.current_tool_id]["arguments"] = sent
+
+    def _send_whole(self, value: Any, tools: list[Any], calls: list[Any]) -> None:
+        """Send the arguments of the call that waits, and the calls after it."""
+        rest = (value if isinstance(value, list) else [value])[self._whole_from :]
+        for item in self._to_tool_call_items(rest, self._get_tool_indices(tools), self.current_tool_id):
+            self._emit_tool_call(item, calls)
+            self._call_grows = False
 
     def _end_call(self) -> None:
         """End the growing call, if there is one: it is complete."""

@@ -61,8 +61,34 @@ def constrains(model):
     assert kind == "structural_tag" and "get_weather" in str(xgrammar.Grammar.from_structural_tag(tag)), tag
 
 
+def streams_text(model):
+    """Arguments that are JSON text in a string reach a client as that text, not as a string in a string."""
+    written = json.dumps({"name": "get_weather", "arguments": json.dumps(ARGUMENTS)})
+    template = {
+        "start_anchor": model.prompt[-1:],
+        "fields": {
+            "tool_calls": {
+                "open": "<calls>",
+                "close": "</calls>",
+                "content": "json",
+                "transform": {
+                    "type": "function",
+                    "function": {"name": "{content.name}", "arguments": "{content.arguments}"},
+                },
+            },
+            "content": {},
+        },
+    }
+    tools = [Tool(**tool) for tool in TOOLS]
+    parser = FunctionCallParser(tools, "backchat", tokenizer=Tokenizer(model, template), prefix=model.prompt)
+    found = [parser.parse_stream_chunk(c) for c in f"<calls>{written}</calls>"] + [parser.parse_stream_end()]
+    items = [item for _, some in found for item in some]
+    assert [item.name for item in items if item.name] == ["get_weather"], items
+    assert json.loads("".join(item.parameters or "" for item in items)) == ARGUMENTS, items
+
+
 for model in models():
-    for case in (streams, constrains):
+    for case in (streams, constrains, streams_text):
         try:
             case(model)
         except Exception as error:  # noqa: BLE001
