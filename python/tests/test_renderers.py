@@ -120,6 +120,38 @@ def test_what_is_cut_off_is_said(qwen):
     assert [found.status for found in calling.tool_calls] == [ToolCallParseStatus.UNCLOSED_BLOCK]
 
 
+@pytest.mark.parametrize("stop", ["<|im_end|>", ""])
+def test_a_call_that_the_turn_ends_is_not_closed(qwen, stop):
+    tokens, made = qwen
+    call = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Bern"}}'
+    said = encoded(tokens, f"<think>\nHm.\n</think>\n\n{call}{stop}")
+    (found,) = made.parse_response(said, tools=TOOLS).tool_calls
+    assert (found.status, found.raw) == (ToolCallParseStatus.UNCLOSED_BLOCK, call)
+    assert tokens.decode(said[slice(*found.token_span)]) == call
+
+
+def test_the_turn_closes_a_call_that_has_no_other_end():
+    tokens = tokenizer("gpt_oss")
+    call = '<|channel|>commentary to=functions.get_weather<|constrain|>json<|message|>{"city": "Bern"}'
+    (found,) = renderer(tokens).parse_response(encoded(tokens, f"{call}<|call|>"), tools=TOOLS).tool_calls
+    assert (found.status, found.arguments) == (ToolCallParseStatus.OK, {"city": "Bern"})
+
+
+@pytest.mark.parametrize(
+    "body, status",
+    [
+        ("{bad}", ToolCallParseStatus.INVALID_JSON),
+        ('{"arguments": {"city": "Bern"}}', ToolCallParseStatus.MISSING_NAME),
+        ("[]", ToolCallParseStatus.MISSING_NAME),
+        ('{"name": "get_weather"}', ToolCallParseStatus.MALFORMED_STRUCTURE),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_said(qwen, body, status):
+    tokens, made = qwen
+    said = encoded(tokens, f"<think>\nHm.\n</think>\n\n<tool_call>\n{body}\n</tool_call><|im_end|>")
+    assert [found.status for found in made.parse_response(said, tools=TOOLS).tool_calls] == [status]
+
+
 def test_a_bridge_keeps_every_sampled_id(qwen):
     tokens, made = qwen
     prompt = made.render_ids(HISTORY, tools=TOOLS, add_generation_prompt=True)

@@ -66,15 +66,40 @@ class Renderer:
         self._template = backchat.Template(template)
         self._ids = backchat.Tokenizer(tokenizer.backend_tokenizer.to_str())
         self._bridge = backchat.Bridge(chat_template, self._ids, self._template, variables=self._variables)
-        self._stops = self._stop_ids(derivation)
-        self._facts = backchat.doctor(chat_template, variables=self._variables)["capabilities"]
-
-    def _stop_ids(self, derivation: backchat.Derivation) -> list[int]:
         turn = (derivation.report.get("findings") or {}).get("turn") or {}
-        ids = [self._ids.encode(stop.strip()) for stop in turn.get("stops") or []]
+        self._stop_texts = [stop.strip() for stop in turn.get("stops") or [] if stop.strip()]
+        self._stops = self._stop_ids()
+        self._facts = backchat.doctor(chat_template, variables=self._variables)["capabilities"]
+        calls = template["fields"].get("tool_calls") or {}
+        #: What the name of a call is made of.
+        self._name = ((calls.get("transform") or {}).get("function") or {}).get("name")
+        self._calls_have_closers = self._closes_calls()
+
+    def _stop_ids(self) -> list[int]:
+        ids = [self._ids.encode(stop) for stop in self._stop_texts]
         stops = [only[0] for only in ids if len(only) == 1]
         eos = self._tokenizer.eos_token_id
         return list(dict.fromkeys([*stops, *([] if eos is None else [eos])]))
+
+    def _closes_calls(self) -> bool:
+        """Whether the format has a mark that closes a call, so that one that ends with the turn alone is incomplete."""
+        question = {"role": "user", "content": "Hi"}
+        call = {"type": "function", "id": "call00000", "function": {"name": "look", "arguments": {"at": "it"}}}
+        said = {"role": "assistant", "content": "", "tool_calls": [call]}
+        try:
+            prompt, text = self._text([question], None, True), self._text([question, said], None, False)
+        except ValueError:
+            return False
+        parser = backchat.ResponseParser(self._template, prompt, spans=True)
+        output = text.removeprefix(prompt)
+        events = [*parser.feed(output), *parser.finalize()[1]]
+        ends = [event for event in events if event["type"] == "region_close" and event["field"] == "tool_calls"]
+        return any(self._closer(parser.input_text, event) for event in ends)
+
+    def _closer(self, text: str, event: dict[str, Any]) -> str:
+        """What closes a region, without the marks that end the turn."""
+        closer = text[event["start"] : event["end"]].strip()
+        return closer.removesuffix(next((stop for stop in self._stop_texts if closer.endswith(stop)), ""))
 
     @property
     def is_prefix_stable(self) -> bool:
@@ -146,6 +171,8 @@ class Renderer:
         open_field = parser.current_field
         message, last = parser.finalize()
         text = parser.input_text
+        # The spans are those of ids before the one that ends the turn.
+        kept = next((at for at, token in enumerate(token_ids) if token in self._stops), len(token_ids))
         calls: list[ParsedToolCall] = []
         opened = start
         for event in [*events, *last]:
@@ -153,14 +180,20 @@ class Renderer:
                 continue
             if event["type"] == "region_open":
                 opened = event["start"]
-            elif event["type"] == "region_close":
-                raw, span = text[opened : event["end"]], _tokens(ends, opened - start, event["end"] - start)
-                calls += [_call(raw, span, call, tools) for call in _listed(event["value"])]
-            elif event["type"] == "region_malformed":
+            if event["type"] not in ("region_close", "region_malformed"):
+                continue
+            first, end = _tokens(ends, opened - start, event["end"] - start)
+            span = (first, min(end, kept))
+            if event["type"] == "region_malformed":
                 is_cut = open_field == "tool_calls" and event["end"] >= len(text)
-                status = ToolCallParseStatus.UNCLOSED_BLOCK if is_cut else ToolCallParseStatus.INVALID_JSON
-                span = _tokens(ends, opened - start, event["end"] - start)
+                status = ToolCallParseStatus.UNCLOSED_BLOCK if is_cut else self._fault(event["reason"])
                 calls.append(ParsedToolCall(raw=event["raw"], token_span=span, status=status))
+            elif self._calls_have_closers and not self._closer(text, event):
+                status, raw = ToolCallParseStatus.UNCLOSED_BLOCK, text[opened : event["start"]]
+                calls.append(ParsedToolCall(raw=raw, token_span=span, status=status))
+            else:
+                raw = text[opened : event["end"]]
+                calls += [_call(raw, span, call, tools) for call in _listed(event["value"])]
         reasoning = next((message[name] for name in REASONING if message.get(name)), None)
         return ParsedResponse(
             content=message.get("content") or "",
@@ -168,6 +201,14 @@ class Renderer:
             tool_calls=calls,
             reasoning_complete=open_field not in REASONING,
         )
+
+    def _fault(self, reason: str) -> ToolCallParseStatus:
+        """What is wrong with a call that is closed."""
+        if reason.startswith("not JSON"):
+            return ToolCallParseStatus.INVALID_JSON
+        if self._name is not None and self._name in reason:
+            return ToolCallParseStatus.MISSING_NAME
+        return ToolCallParseStatus.MALFORMED_STRUCTURE
 
     def bridge_to_next_turn(
         self,
