@@ -35,6 +35,8 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         super().__init__(tokenizer, response_template, prefix, tools, constrained)
         leave_out(tokenizer, self.response_template)
         self._tokenizer = tokenizer
+        #: The name of a call whose arguments have not begun, and whether a call is sent as it grows.
+        self._waiting: str | None = None
         self._call_grows = False
         self._is_cut_off = False
         #: How many calls of the open region have begun, and the first of them that is sent whole, at the end of the region.
@@ -72,7 +74,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
     def _take(self, event: dict[str, Any], tools: list[Any], calls: list[Any]) -> None:
         match event["type"]:
             case "region_open":
-                self._is_cut_off, self._begun, self._whole_from = False, 0, None
+                self._is_cut_off, self._begun, self._whole_from, self._waiting = False, 0, None, None
             case "problem":
                 self._is_cut_off |= event["kind"] == "unclosed" and event.get("at_end", False)
             case "call_start":
@@ -80,10 +82,9 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
                 if self._whole_from is None:
                     self._end_call()
                     is_known = event["name"] in self._get_tool_indices(tools)
-                    self._call_grows = is_known or theirs.envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get()
-                    if self._call_grows:
-                        self._emit_tool_name(event["name"], calls)
-            case "call_arguments" if self._call_grows and not self._is_cut_off:
+                    is_sent = is_known or theirs.envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get()
+                    self._waiting = event["name"] if is_sent else None
+            case "call_arguments" if self._whole_from is None and not self._is_cut_off:
                 self._grow(event["delta"], calls)
             case "region_close" | "region_malformed":
                 if self._is_cut_off or self._adapter._is_unusable_tool_end(event):
@@ -96,24 +97,26 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
                 self._end_call()
 
     def _grow(self, more: str, calls: list[Any]) -> None:
-        """Send more arguments of the call. If they do not begin as an object, such as JSON text in a string, what they
-        are shows only at the end."""
-        sent = self.streamed_args_for_tool[self.current_tool_id]
-        if self._whole_from is None and not sent and not more.startswith("{"):
-            self._whole_from = self._begun - 1
-        if self._whole_from is not None:
-            return
-        calls.append(theirs.ToolCallItem(tool_index=self.current_tool_id, parameters=more))
-        sent += more
-        self.streamed_args_for_tool[self.current_tool_id] = sent
-        self.prev_tool_call_arr[self.current_tool_id]["arguments"] = sent
+        """Send more arguments of the call, and before the first its name, for a call without any is none."""
+        if self._waiting is not None:
+            if not more.startswith("{"):
+                # JSON text in a string, or another value: what it is shows at the end.
+                self._whole_from = self._begun - 1
+                return
+            self._emit_tool_name(self._waiting, calls)
+            self._waiting, self._call_grows = None, True
+        if self._call_grows:
+            calls.append(theirs.ToolCallItem(tool_index=self.current_tool_id, parameters=more))
+            sent = self.streamed_args_for_tool[self.current_tool_id] + more
+            self.streamed_args_for_tool[self.current_tool_id] = sent
+            self.prev_tool_call_arr[self.current_tool_id]["arguments"] = sent
 
     def _send_whole(self, value: Any, tools: list[Any], calls: list[Any]) -> None:
-        """Send the arguments of the call that waits, and the calls after it."""
+        """Send the call that waits and those after it."""
         rest = (value if isinstance(value, list) else [value])[self._whole_from :]
-        for item in self._to_tool_call_items(rest, self._get_tool_indices(tools), self.current_tool_id):
+        first = max(self.current_tool_id, 0)
+        for item in self._to_tool_call_items(rest, self._get_tool_indices(tools), first):
             self._emit_tool_call(item, calls)
-            self._call_grows = False
 
     def _end_call(self) -> None:
         """End the growing call, if there is one: it is complete."""
@@ -179,7 +182,12 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         thinking = self._thinking_field
         if not after_reasoning or thinking is None or not thinking.close_literals:
             return prompt or None
-        is_open = backchat.ResponseParser(self.response_template, prompt).current_field == theirs._THINKING_FIELD
+        parser = backchat.ResponseParser(self.response_template, prompt)
+        of_reasoning = [event for event in parser.initial_events if event.get("field") == theirs._THINKING_FIELD]
+        if any(event["type"] == "region_close" for event in of_reasoning):
+            # The prompt has all of the reasoning, as where thinking is off.
+            return prompt
+        is_open = parser.current_field == theirs._THINKING_FIELD
         opener = "" if is_open else (thinking.open_literals or [""])[0]
         return f"{prompt}{opener}.{thinking.close_literals[0]}"
 

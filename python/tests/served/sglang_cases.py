@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import package
-from models import ARGUMENTS, CALL, TOOLS, Tokenizer, models
+from models import ARGUMENTS, CALL, TOOLS, USER, VARIABLES, Tokenizer, models
 
 package.load(
     Path(sys.argv[1]),
@@ -17,6 +17,7 @@ package.load(
     ),
     ("torch", "orjson", "fastapi", "transformers", "triton"),
 )
+import backchat
 import backchat.integrations.sglang
 import xgrammar
 from sglang.srt.entrypoints.openai.protocol import Tool
@@ -61,6 +62,25 @@ def constrains(model):
     assert kind == "structural_tag" and "get_weather" in str(xgrammar.Grammar.from_structural_tag(tag)), tag
 
 
+def constrains_without_reasoning(model):
+    """After a prompt that has ended the reasoning, only the call is left to write."""
+    variables = {**VARIABLES, "enable_thinking": False}
+    prompt = backchat.render(
+        model.chat_template, USER, tools=TOOLS, add_generation_prompt=True, variables=variables
+    ).text
+    if not prompt.rstrip().endswith("</think>"):
+        return
+    written = backchat.grammar(
+        model.chat_template, TOOLS, tool_choice="required", prompt=prompt, format="structural-tag", variables=VARIABLES
+    )
+    tools = [Tool(**tool) for tool in TOOLS]
+    parser = FunctionCallParser(tools, "backchat", tokenizer=Tokenizer(model), prefix=prompt)
+    _, tag = parser.get_structure_constraint("required", thinking_mode=False)
+    asked, expected = tag.model_dump_json(by_alias=True, exclude_none=True), json.dumps(written["grammar"])
+    grammars = [str(xgrammar.Grammar.from_structural_tag(text)) for text in (asked, expected)]
+    assert grammars[0] == grammars[1], asked
+
+
 def streams_text(model):
     """Arguments that are JSON text in a string reach a client as that text, not as a string in a string."""
     written = json.dumps({"name": "get_weather", "arguments": json.dumps(ARGUMENTS)})
@@ -80,15 +100,21 @@ def streams_text(model):
         },
     }
     tools = [Tool(**tool) for tool in TOOLS]
-    parser = FunctionCallParser(tools, "backchat", tokenizer=Tokenizer(model, template), prefix=model.prompt)
-    found = [parser.parse_stream_chunk(c) for c in f"<calls>{written}</calls>"] + [parser.parse_stream_end()]
-    items = [item for _, some in found for item in some]
+
+    def calls(body):
+        parser = FunctionCallParser(tools, "backchat", tokenizer=Tokenizer(model, template), prefix=model.prompt)
+        found = [parser.parse_stream_chunk(c) for c in f"<calls>{body}</calls>"] + [parser.parse_stream_end()]
+        return [item for _, some in found for item in some]
+
+    items = calls(written)
     assert [item.name for item in items if item.name] == ["get_weather"], items
     assert json.loads("".join(item.parameters or "" for item in items)) == ARGUMENTS, items
+    # What is no call when it is whole is none in a stream.
+    assert calls('{"name": "get_weather"}') == []
 
 
 for model in models():
-    for case in (streams, constrains, streams_text):
+    for case in (streams, constrains, constrains_without_reasoning, streams_text):
         try:
             case(model)
         except Exception as error:  # noqa: BLE001
