@@ -169,7 +169,7 @@ fn shortest_of_each(unread: &[(Part, Case)]) -> Vec<&Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::by_hand::CHAT;
+    use crate::derive::by_hand::{CHAT, read, said_calls, value};
     use crate::derive::{Options, Status, derive};
 
     /// The status of a derivation, its losses, and the text of its draft.
@@ -196,6 +196,32 @@ mod tests {
         let (status, losses, draft) = derived(&styled);
         assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
         assert!(["<call>", "<do>"].iter().all(|mark| draft.contains(mark)), "{draft}");
+    }
+
+    #[test]
+    fn a_call_without_arguments_is_read_as_a_setting_has_it_written() {
+        let (before, _) = CHAT.split_once("<call>").unwrap();
+        let (_, after) = CHAT.split_once("<end>").unwrap();
+        let name = "{{ c.function.name }}";
+        let arguments = "{{ c.function.arguments | tojson }}";
+        let pairs = "{% for k, v in c.function.arguments.items() %}<p {{ k }}>{{ v | tojson }}</p>{% endfor %}";
+        for (verb, condition, bare, arguments) in [
+            // The setting chooses the verb, or decides only about calls without arguments.
+            ("{{ 'do' if enable_thinking else 'call' }}", "enable_thinking", "/>", arguments),
+            ("{{ 'do' if style == 'do' else 'call' }}", "style == 'do'", "/>", arguments),
+            ("{{ 'do' if style == 'do' else 'call' }}", "style == 'do'", "></do>", arguments),
+            ("{{ 'do' if style == 'do' else 'call' }}", "style == 'do'", "/>", pairs),
+            ("call", "brief", "/>", arguments),
+        ] {
+            let call = format!(
+                "<{verb} {name}{{% if {condition} and not c.function.arguments %}}{bare}{{% else %}}>{arguments}</{verb}>\
+                 {{% endif %}}{{% endfor %}}<end>"
+            );
+            let (status, losses, draft) = derived(&format!("{before}{call}{after}"));
+            assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{call} {draft}");
+            let text = format!("<{} get_time{bare}<end>", if verb == "call" { "call" } else { "do" });
+            assert_eq!(said_calls(&read(&value(&draft), &text)), ["get_time{}"], "{draft}");
+        }
     }
 
     #[test]

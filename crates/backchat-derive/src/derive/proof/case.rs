@@ -163,17 +163,23 @@ impl<'p, 't> Cutter<'p, 't> {
         for history in 0..self.histories.len() {
             let Some(known) = self.histories.get(history) else { continue };
             let (is_main, skips) = (known.is_main, known.is_brief && !is_brief);
-            if (history > 0 && said.reach == Reach::Value) || skips {
+            let once = matches!(said.reach, Reach::Value | Reach::Rewritten);
+            if (history > 0 && once) || skips {
                 continue;
             }
             let before = cases.len();
             for setting in 0..request.usage.settings.len() {
                 // One setting is enough unless the answer must be tried under all of them.
-                let is_enough = said.reach != Reach::Settings || !is_main;
-                if cases.len() > before && is_enough {
+                let is_tried = match said.reach {
+                    Reach::Settings => is_main || cases.len() == before,
+                    Reach::Rewritten => true,
+                    Reach::Value | Reach::Histories => cases.len() == before,
+                };
+                if !is_tried {
                     break;
                 }
                 if let Some(case) = self.case(said, history, setting)
+                    && (said.reach != Reach::Rewritten || self.is_rewritten(&case))
                     && seen.insert((case.prefix.clone(), case.text.clone()))
                 {
                     cases.push(case);
@@ -181,6 +187,13 @@ impl<'p, 't> Cutter<'p, 't> {
             }
         }
         cases
+    }
+
+    /// Whether a setting has a turn written differently.
+    fn is_rewritten(&self, case: &Case) -> bool {
+        let prober = case.prober(self.plain, self.offering);
+        let usual = prober.render(&case.with(case.said.clone()), &Setting::new(), false);
+        usual.is_none_or(|usual| !usual.contains(&case.text))
     }
 
     /// The prompts that end differently, the usual one first.

@@ -33,6 +33,8 @@ pub(super) enum Reach {
     Histories,
     /// After every history and, after a question or a result, under every setting.
     Settings,
+    /// After a question, under every setting that has the turn written differently.
+    Rewritten,
 }
 
 /// The history before an answer.
@@ -221,7 +223,7 @@ pub(super) fn plain_call() -> Call {
 }
 
 /// Answers of every structure: which parts there are, and how many calls.
-fn structures() -> [(&'static str, Answer, Reach); 17] {
+fn structures() -> [(&'static str, Answer, Reach); 18] {
     let route = |id: &str, arguments: &str| call(id, "get_route", arguments);
     let first = plain_call();
     let again = route("f5G6h7I8j", r#"{"city": "Ghent", "days": 2}"#);
@@ -233,6 +235,7 @@ fn structures() -> [(&'static str, Answer, Reach); 17] {
     let braces = call("f5G6h7I8j", "store_entry", r#"{"count": 2, "zip": "{x}, {\"k\": 1}"}"#);
     let one = Answer::calls(vec![first.clone()]);
     let two = Answer::calls(vec![first.clone(), second.clone()]);
+    let bare = Answer::calls(vec![third.clone()]);
     let five = Answer::calls(vec![first.clone(), third.clone(), braces, third, again.clone()]);
     let same = Answer::calls(vec![first, again]);
     let bracketed = Answer::calls(vec![brackets, second]);
@@ -243,6 +246,7 @@ fn structures() -> [(&'static str, Answer, Reach); 17] {
         ("a short answer", short.clone(), Reach::Settings),
         ("a call", one.clone(), Reach::Settings),
         ("two calls", two.clone(), Reach::Settings),
+        ("a call without arguments", bare, Reach::Rewritten),
         ("an answer and a call", one.clone().with_content("Let me look that up."), Reach::Settings),
         ("reasoning and an answer", short.with_reasoning(THOUGHT), Reach::Settings),
         ("reasoning and a call", one.clone().with_reasoning(PLAIN_THOUGHT), Reach::Settings),

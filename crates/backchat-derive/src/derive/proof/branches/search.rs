@@ -297,7 +297,8 @@ impl Reached {
     /// answer that did.
     fn said(&self, proof: &Proof<'_>, all: &[Reached]) -> Vec<TestAnswer> {
         let named_ids = proof.request.calls.named_ids;
-        let usual = conversations::answers(named_ids, &[]).into_iter().filter(|said| said.reach == Reach::Settings);
+        let usual = conversations::answers(named_ids, &[]).into_iter();
+        let usual = usual.filter(|said| matches!(said.reach, Reach::Settings | Reach::Rewritten));
         // So does a tool that is only on offer.
         let is_offer = self.suggested.tool.is_some() && self.suggested.place.is_none();
         if self.suggested.history.is_some() || is_offer {
@@ -333,7 +334,7 @@ impl Reached {
         }
         let said = usual.map(|said| TestAnswer {
             name: format!("{} with {}", said.name, self.suggested.words),
-            reach: Reach::Histories,
+            reach: if said.reach == Reach::Settings { Reach::Histories } else { said.reach },
             ..said
         });
         let others = all.iter().filter(|other| other.suggested.setting.is_empty() && !other.is_change());

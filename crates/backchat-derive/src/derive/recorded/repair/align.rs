@@ -39,6 +39,8 @@ pub enum Body {
     Json(Range<usize>),
     /// Key by key.
     Pairs(Vec<Pair>),
+    /// There are none, and no empty object is written for them.
+    Nothing,
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +55,7 @@ impl Call {
     fn arguments_start(&self) -> usize {
         match &self.body {
             Body::Object { .. } => self.span.start,
+            Body::Nothing => self.name.end,
             Body::Json(arguments) => arguments.start,
             Body::Pairs(pairs) => pairs.first().map_or(self.span.start, |pair| pair.key.start),
         }
@@ -172,7 +175,8 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
         pairs.push(Pair { key, value, is_quoted });
     }
     let (around, id) = (None, None);
-    (!pairs.is_empty()).then_some(Call { span: name.start..end, name, around, id, body: Body::Pairs(pairs) })
+    let body = if pairs.is_empty() { Body::Nothing } else { Body::Pairs(pairs) };
+    Some(Call { span: name.start..end, name, around, id, body })
 }
 
 /// The first occurrence of a whole word from here on, or the last one.
@@ -232,6 +236,11 @@ mod tests {
             ("<c=f><city>'Gent'</city><n>null</n></c>", "Pairs"),
         ] {
             let alignment = align(text, &said(message)).unwrap();
+            assert!(format!("{:?}", alignment.calls[0].body).starts_with(body), "{text}: {alignment:?}");
+        }
+        let empty = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {}}}]}"#;
+        for (text, body) in [("<c=f/>", "Nothing"), ("<c=f>{}</c>", "Json")] {
+            let alignment = align(text, &said(empty)).unwrap();
             assert!(format!("{:?}", alignment.calls[0].body).starts_with(body), "{text}: {alignment:?}");
         }
         for (text, missing) in [

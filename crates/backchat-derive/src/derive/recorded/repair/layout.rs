@@ -1,6 +1,6 @@
 //! How a sample writes its calls, as patterns: split where calls repeat, or at the edges of marks.
 
-use super::align::{Alignment, Body, Call, OF_ID};
+use super::align::{Alignment, Body, Call, OF_ID, Pair};
 use crate::derive::compile::{JSON_STRING, escape};
 use crate::wire::marks::Segmentation;
 use backchat_core::text::{runs, slice};
@@ -33,6 +33,8 @@ pub(super) enum Form {
     /// The name, and `key=value` between these brackets: the pairs with values in JSON, with the quotes of their values,
     /// and without.
     Keywords { bracket: String, sign: String, json: String, quoted: String, bare: String },
+    /// The name and no arguments; this follows it.
+    Nothing { end: String },
 }
 
 /// Whether the objects of calls are items of a JSON list.
@@ -89,7 +91,9 @@ pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize)
         None if split.section.trim().is_empty() && split.close == after => vec![whole],
         None => vec![split, whole],
     };
-    cuts.into_iter().filter_map(|cut| layout(text, first, pairs, &cut, after)).collect()
+    // What is between two calls does not say what ends one without arguments.
+    let is_alone = between.is_none() || !matches!(first.body, Body::Nothing);
+    cuts.into_iter().filter(|_| is_alone).filter_map(|cut| layout(text, first, pairs, &cut, after)).collect()
 }
 
 /// The opening and closing of a call, given the text before the first call, between two if there are several, and after
@@ -148,43 +152,58 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>,
     let id_end = call.name.end + around.map_or(0, |(_, after)| after);
     let id = around.map(|_| (pattern(slice(cut.open, id_start..)), pattern(get(call.name.end, id_end))));
     let open = format!("{section}{}", pattern(slice(cut.open, ..id_start).trim_start()));
-    let close = pattern(cut.close);
+    if open.is_empty() {
+        return None;
+    }
     let form = match &call.body {
         Body::Object { name, arguments, is_adjacent } => {
             let (name, arguments) = (name.clone(), arguments.clone());
             Form::Object { name, arguments, is_adjacent: *is_adjacent, listed: Listed::No }
         }
         Body::Json(arguments) => Form::Json { between: pattern(get(id_end, arguments.start)) },
-        Body::Pairs(pairs) => {
-            let first = pairs.first()?;
-            let before_key = get(call.name.end, first.key.start);
-            let PairCut { key_open, value_close } = cuts?;
-            let key_open = key_open.trim_start();
-            let gap = get(first.key.end, first.value.start);
-            if key_open.is_empty() || value_close.trim().is_empty() || close.trim().is_empty() {
-                return None;
-            }
-            let is_quoted = pairs.iter().any(|pair| pair.is_quoted);
-            let word = match gap.chars().find(|c| !c.is_whitespace()) {
-                Some(c) if !c.is_alphanumeric() => format!("[^\\s{}]", pattern(c.encode_utf8(&mut [0; 4]))),
-                _ => "[\\w.-]".to_owned(),
-            };
-            let key = format!("{}(?P<key>{word}+){}", pattern(key_open), framed(gap));
-            let value_end = framed(value_close);
-            // Quotes around a text are not part of it; other values never have any.
-            let unquoted = if is_quoted { format!("{key}\"(?P<value>[^\"]*)\"{value_end}|") } else { String::new() };
-            let tag = format!("{unquoted}{key}(?P<value>.*?){value_end}");
-            let quoted = is_quoted.then(|| format!("{key}(?P<value>{JSON_STRING}|.*?){value_end}"));
-            let between = pattern(without_end(before_key, key_open));
-            Form::Pairs { between, tag, quoted, first: pattern(key_open) }
-        }
+        Body::Pairs(_) | Body::Nothing if cut.close.is_empty() => return None,
+        Body::Pairs(pairs) => pair_form(text, call.name.end, pairs, cuts?)?,
+        Body::Nothing if id.is_some() => return None,
+        Body::Nothing => Form::Nothing { end: pattern(cut.close) },
     };
-    if open.is_empty() {
-        return None;
-    }
+    let close = closing(&open, cut, &form);
     let section_close = slice(after, cut.close.len()..).trim().to_owned();
     let marks = distinctive(&[cut.section, cut.open, cut.close, &section_close]);
     Some(Layout { open, close, form, section_close, id, marks, words: words(cut.open, after) })
+}
+
+/// The form of arguments that are written pair by pair behind a name that ends here.
+fn pair_form(text: &str, name_end: usize, pairs: &[Pair], cut: PairCut<'_>) -> Option<Form> {
+    let first = pairs.first()?;
+    let before_key = slice(text, name_end..first.key.start);
+    let PairCut { key_open, value_close } = cut;
+    let key_open = key_open.trim_start();
+    let gap = slice(text, first.key.end..first.value.start);
+    if key_open.is_empty() || value_close.trim().is_empty() {
+        return None;
+    }
+    let is_quoted = pairs.iter().any(|pair| pair.is_quoted);
+    let word = match gap.chars().find(|c| !c.is_whitespace()) {
+        Some(c) if !c.is_alphanumeric() => format!("[^\\s{}]", pattern(c.encode_utf8(&mut [0; 4]))),
+        _ => "[\\w.-]".to_owned(),
+    };
+    let key = format!("{}(?P<key>{word}+){}", pattern(key_open), framed(gap));
+    let value_end = framed(value_close);
+    // Quotes around a text are not part of it; other values never have any.
+    let unquoted = if is_quoted { format!("{key}\"(?P<value>[^\"]*)\"{value_end}|") } else { String::new() };
+    let tag = format!("{unquoted}{key}(?P<value>.*?){value_end}");
+    let quoted = is_quoted.then(|| format!("{key}(?P<value>{JSON_STRING}|.*?){value_end}"));
+    let between = pattern(without_end(before_key, key_open));
+    Some(Form::Pairs { between, tag, quoted, first: pattern(key_open) })
+}
+
+/// The closing of a call as a pattern. Values may contain the same text: behind a name without arguments it is the end.
+fn closing(open: &str, cut: &CallCut<'_>, form: &Form) -> String {
+    let close = pattern(cut.close);
+    match form {
+        Form::Nothing { .. } => format!("(?<={}[\\w.-]+){close}", open.replace(ID, "(?:")),
+        _ => close,
+    }
 }
 
 /// The two readings of a JSON list of calls, as a whole and item by item; none if it is not a list.

@@ -48,9 +48,9 @@ pub(super) fn combined(field: &Object, layout: &Layout) -> Vec<Object> {
     }
     let layout = &layout;
     let has_same_body = match &layout.form {
-        Form::Pairs { .. } | Form::Keywords { .. } => base.tag.is_some(),
+        Form::Pairs { .. } | Form::Keywords { .. } | Form::Nothing { .. } => base.tag.is_some(),
         Form::Object { .. } => false,
-        Form::Json { .. } => base.is_json && base.whole.is_none(),
+        Form::Json { .. } => base.whole.is_none() && (base.is_json || base.tag.as_deref() == Some(MEMBER)),
     };
     if has_same_body {
         found.extend(base.with(field, &open, &layout.close, None));
@@ -63,7 +63,7 @@ pub(super) fn combined(field: &Object, layout: &Layout) -> Vec<Object> {
     }
     let Some(named) = base.named() else { return found };
     let named = BaseField { open: named, ..base.clone() };
-    if base.is_json && !layout.form.has_pairs() {
+    if base.is_json && matches!(layout.form, Form::Object { .. } | Form::Json { .. }) {
         found.extend(named.with_arguments(field, layout, &open));
     }
     found.extend(named.with_pairs(field, layout, &open));
@@ -355,6 +355,7 @@ impl Layout {
                 Some(format!("{open}{id}{}", object_head(name, arguments)))
             }
             Form::Json { between } => Some(format!("{open}{name}{between}(?=\\s*\\{{)")),
+            Form::Nothing { end } => Some(format!("{open}{name}(?={end})")),
             Form::Pairs { between, first, .. } => {
                 let close = if close.is_empty() { String::new() } else { format!("|{close}") };
                 Some(format!("{open}{name}{between}(?=\\s*(?:{first}{close}))"))
