@@ -130,7 +130,7 @@ impl<'t> Inference<'_, 't> {
 
     /// The end of a turn with content, up to the stop token and white space after it: other text begins the next turn.
     fn end_of_turn(&self, plain: &Trace) -> String {
-        let mut end = self.turns(&self.offering).end(plain.tail());
+        let mut end = self.turns(&self.offering).end(plain.tail(), &Setting::new());
         if let Some(eos) = self.usage.eos_token.as_deref().map(str::trim).filter(|eos| !eos.is_empty())
             && let Some((_, rest)) = end.split_once(eos)
         {
@@ -221,7 +221,8 @@ impl<'t> Inference<'_, 't> {
         turns.filter_map(|(answer, setting)| self.turns(prober).next_mark(&answer, &setting)).collect()
     }
 
-    /// Marks that end turns instead of the usual end: after some histories, after reasoning, or with an answer next to calls.
+    /// Marks that end turns instead of the usual end: after some histories, under some settings, after reasoning, or with an
+    /// answer next to calls.
     fn other_stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
         let turns = self.turns(prober);
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref())];
@@ -241,6 +242,11 @@ impl<'t> Inference<'_, 't> {
             let is_last = trace.slots.last().is_some_and(|slot| slot.kind == SlotKind::Content);
             (is_last && trace.shows(SlotKind::Reasoning)).then(|| trace.tail().to_owned())
         });
+        let under = |setting: &Setting| {
+            let trace = turns.trace(History::User, &shapes::content(), setting)?;
+            Some(turns.end(trace.tail(), setting))
+        };
+        tails.extend(self.usage.settings.iter().filter_map(under));
         tails.extend(thoughts);
         tails.extend(calls.and_then(beside));
         tails.retain(|tail| !tail.trim().is_empty() && !is_known(tail));

@@ -247,10 +247,10 @@ impl Turns<'_, '_> {
         (!own.is_empty() && !tail.contains(own)).then(|| own.to_owned())
     }
 
-    /// The text after content that ends a turn: as much as also comes before another turn.
-    pub(crate) fn end(&self, tail: &str) -> String {
+    /// The text after content that ends a turn under a setting: as much as also comes before another turn.
+    pub(crate) fn end(&self, tail: &str, setting: &Setting) -> String {
         let turn = shapes::conversation(History::User, &shapes::content());
-        match self.before_user(turn, needle::CONTENT, &Setting::new()) {
+        match self.before_user(turn, needle::CONTENT, setting) {
             Some(between) if !between.starts_with(tail) => {
                 let shared = self.segmentation.shared_start(tail, &between);
                 // A turn in the middle may end differently from the last one.
@@ -401,7 +401,7 @@ mod tests {
             // A turn in the middle may end differently: then only the last one counts.
             (other_end, "<|eot|>", "<|eot|>"),
         ] {
-            assert_eq!(with_prober(&source, |prober| turns(prober).end(tail)), expected, "{source}");
+            assert_eq!(with_prober(&source, |prober| turns(prober).end(tail, &Setting::new())), expected, "{source}");
         }
     }
 

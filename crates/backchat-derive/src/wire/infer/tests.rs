@@ -67,7 +67,7 @@ fn each_mark_that_ends_a_turn_is_a_stop() {
 }
 
 #[test]
-fn turns_may_end_differently_after_some_histories_and_next_to_calls() {
+fn turns_may_end_differently_after_some_histories_under_settings_and_next_to_calls() {
     let ends = |by: &str| {
         let answer = format!("{{{{ m.content }}}}{CALLS}");
         inferred(&chat_template(&answer).replace("<|end|>", by)).unwrap().stops
@@ -77,6 +77,9 @@ fn turns_may_end_differently_after_some_histories_and_next_to_calls() {
     assert_eq!(ends(after_result), ["<|end|>", "<|done|>"]);
     let beside = "{{ '<|wait|>' if m.tool_calls and m.content else '<|end|>' }}";
     assert_eq!(ends(beside), ["<|end|>", "<|wait|>"]);
+    let set = "{{ '<|eot|>' if style == 'short' else '<|end|>' }}";
+    assert_eq!(ends(set), ["<|end|>", "<|eot|>"]);
+    assert_eq!(ends("{{ '<|note|>' if style == 'long' }}<|end|>"), ["<|end|>"]);
     assert_eq!(ends("<|end|>"), ["<|end|>"]);
 }
 
