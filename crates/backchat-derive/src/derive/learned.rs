@@ -225,6 +225,24 @@ mod tests {
     }
 
     #[test]
+    fn text_that_a_value_may_contain_closes_a_call_under_each_setting_only_before_the_next_one() {
+        let (before, _) = CHAT.split_once("<call>").unwrap();
+        let (_, after) = CHAT.split_once("<end>").unwrap();
+        let verb = "{{ {'low': 'run', 'high': 'start'}[effort | default('low')] }}";
+        let call = format!(
+            "\n[{verb}] {{{{ c.function.name }}}} with {{{{ c.function.arguments | tojson }}}}.{{% endfor %}}<end>"
+        );
+        let (status, losses, draft) = derived(&format!("{before}{call}{after}"));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        let called = |verb: &str| format!("\n[{verb}] add with {{\"a\": 2.5, \"b\": \"x. y.\"}}.");
+        for verb in ["run", "start"] {
+            let text = format!("{0}{0}<end>", called(verb));
+            let calls = said_calls(&read(&value(&draft), &text));
+            assert_eq!(calls, [r#"add{"a": 2.5, "b": "x. y."}"#; 2], "{draft}");
+        }
+    }
+
+    #[test]
     fn marks_that_the_prompt_opens_are_read_under_each_value_of_a_switch() {
         let [open, close] =
             ["", "/"].map(|sign| format!("{{{{ '<{sign}study>' if enable_thinking else '<{sign}hunch>' }}}}"));

@@ -2,9 +2,8 @@
 //! brackets, punctuation and separators, but the same ones throughout a sample.
 
 use super::align::{Alignment, Body, Call, Pair};
-use super::layout::{self, Form, Layout, edges, pattern};
+use super::layout::{self, Form, Layout, edges, following, pattern};
 use crate::derive::compile::JSON_STRING;
-use crate::wire::marks::Segmentation;
 use backchat_core::text::{is_word, slice};
 
 /// The punctuation of one call.
@@ -80,13 +79,6 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
         bare: signs.tag(&format!("(?:'(?P<value>{IN_SINGLE})'|\"(?P<value>{IN_DOUBLE})\"|(?P<value>{NESTED}|.*?))")),
     };
     Some(Layout::new(open, close, form, before, after))
-}
-
-/// Looks ahead for the next call, for the mark that comes next in a text, or for its end.
-fn following(open: &str, rest: &str) -> String {
-    let next = pattern(Segmentation::Words.to_first(rest).trim());
-    let nexts: Vec<&str> = [open, &next, "\\Z"].into_iter().filter(|next| !next.is_empty()).collect();
-    format!("(?=\\s*(?:{}))", nexts.join("|"))
 }
 
 /// The name of a call.

@@ -84,8 +84,9 @@ pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize)
     }
     let between = alignment.calls.get(1).map(|second| get(end(first), second.span.start));
     let (open, close) = edges(before, between, after);
-    let split = CallCut { section: without_end(before, open), open, close };
-    let whole = CallCut { section: "", open: before, close: after };
+    let rest = |close: &str| slice(text, end(last) + close.len()..);
+    let split = CallCut { section: without_end(before, open), open, close, rest: rest(close) };
+    let whole = CallCut { section: "", open: before, close: after, rest: rest(after) };
     let cuts = match between {
         Some(_) => vec![split],
         None if split.section.trim().is_empty() && split.close == after => vec![whole],
@@ -135,6 +136,16 @@ struct CallCut<'t> {
     section: &'t str,
     open: &'t str,
     close: &'t str,
+    /// The text after the last of these closings.
+    rest: &'t str,
+}
+
+/// Looks ahead for the next call, for the mark that comes next in a text, or for its end.
+pub(super) fn following(open: &str, rest: &str) -> String {
+    let open = open.replace(ID, "(?:");
+    let next = pattern(Segmentation::Words.to_first(rest).trim());
+    let nexts: Vec<&str> = [&*open, &next, "\\Z"].into_iter().filter(|next| !next.is_empty()).collect();
+    format!("(?=\\s*(?:{}))", nexts.join("|"))
 }
 
 fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>, after: &str) -> Option<Layout> {
@@ -197,12 +208,14 @@ fn pair_form(text: &str, name_end: usize, pairs: &[Pair], cut: PairCut<'_>) -> O
     Some(Form::Pairs { between, tag, quoted, first: pattern(key_open) })
 }
 
-/// The closing of a call as a pattern. Values may contain the same text: behind a name without arguments it is the end.
+/// The closing of a call as a pattern. Values may contain the same text: behind a name without arguments it is the end, and if
+/// it is no mark, what can follow a call comes after it.
 fn closing(open: &str, cut: &CallCut<'_>, form: &Form) -> String {
     let close = pattern(cut.close);
     match form {
         Form::Nothing { .. } => format!("(?<={}[\\w.-]+){close}", open.replace(ID, "(?:")),
-        _ => close,
+        _ if close.is_empty() || Segmentation::Words.is_distinctive(cut.close) => close,
+        _ => close + &following(open, cut.rest),
     }
 }
 
