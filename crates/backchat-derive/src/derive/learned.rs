@@ -243,6 +243,21 @@ mod tests {
     }
 
     #[test]
+    fn words_of_two_settings_in_one_mark_are_read_together() {
+        let (before, _) = CHAT.split_once("<call>").unwrap();
+        let (_, after) = CHAT.split_once("<end>").unwrap();
+        let call = "<{{ {'a': 'call', 'b': 'do'}[verb | default('a')] }} {{ c.function.name }} \
+                    {{ {'c': 'with', 'd': 'using'}[word | default('c')] }}>{{ c.function.arguments | tojson }}</>\
+                    {% endfor %}<end>";
+        let (status, losses, draft) = derived(&format!("{before}{call}{after}"));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        for (verb, word) in [("call", "with"), ("do", "with"), ("call", "using"), ("do", "using")] {
+            let calls = said_calls(&read(&value(&draft), &format!("<{verb} f {word}>{{}}</><end>")));
+            assert_eq!(calls, ["f{}"], "{verb} {word}: {draft}");
+        }
+    }
+
+    #[test]
     fn marks_that_the_prompt_opens_are_read_under_each_value_of_a_switch() {
         let [open, close] =
             ["", "/"].map(|sign| format!("{{{{ '<{sign}study>' if enable_thinking else '<{sign}hunch>' }}}}"));

@@ -29,6 +29,7 @@ mod renders;
 mod request;
 mod scope;
 mod switched;
+mod together;
 mod tolerance;
 mod turn_start;
 mod turns;
@@ -118,6 +119,7 @@ impl<'t> Proof<'t> {
         let mut cases = proof.cut(|cutter| cutter.cases(&said));
         let between = case::between_arguments(&cases).map(|text| conversations::separated(&text, named_ids));
         cases.extend(between.into_iter().flat_map(|said| proof.cut(|cutter| cutter.cases(&said))));
+        cases.extend(proof.together(&said, &cases));
         cases.truncate(MOST_CASES);
         let variables = &options.variables;
         proof.assumptions = proof.cut(|cutter| Setup { template, variables, cutter }.find(&said, &cases));
