@@ -308,15 +308,16 @@ impl Finder<'_, '_> {
         pairs: Option<Pairs>,
         object: Option<ObjectBody>,
     ) -> Option<Body> {
-        let (mut head, tail) = self.pieces(one, 0, located, pairs.as_ref())?;
+        let (mut head, mut tail) = self.pieces(one, 0, located, pairs.as_ref())?;
         // Numbers that go up from call to call are counters.
         if let Some(trace) = several.last() {
             let mut others = (1..3).filter_map(|index| {
                 let located = self.locate(trace, index, pairs.as_ref())?;
                 self.pieces(trace, index, &located, pairs.as_ref())
             });
-            if let Some((second, _)) = others.next() {
+            if let Some((second, after)) = others.next() {
                 count(&mut head, &second);
+                count(&mut tail, &after);
             }
         } else {
             count_alone(&mut head);

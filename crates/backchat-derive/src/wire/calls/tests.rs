@@ -55,6 +55,17 @@ fn a_counter_replaces_the_number_in_a_piece_of_text() {
 }
 
 #[test]
+fn a_number_behind_the_arguments_may_count_calls() {
+    let answer = "{{ m.content }}{% for c in m.tool_calls or [] %}<call>{\"method\": \"{{ c.function.name }}\", \"params\": \
+                  {{ c.function.arguments | tojson }}, \"id\": {{ loop.index }}}</call>{% endfor %}";
+    let wire = super::super::support::wire(&super::super::support::chat_template(answer));
+    let body = structure_of(&wire).calls.as_ref().unwrap().body.clone();
+    let text = |text: &str| CallPart::Text(text.to_owned());
+    assert_eq!(body.tail, [text(", \"id\": "), CallPart::Counter(1), text("}")]);
+    assert_eq!(body.object.unwrap().id, None);
+}
+
+#[test]
 fn the_number_after_the_name_of_the_only_call_is_a_counter() {
     let text = |text: &str| CallPart::Text(text.to_owned());
     for (pieces, counted) in [
