@@ -24,6 +24,7 @@ use super::needed::holds_probe;
 use crate::wire::structure::{FoundBy, Prompt, WireFormat};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
+use backchat_parser::pattern::Pattern;
 use backchat_probe::probe::steady::is_varying;
 use pattern::{Delimiter, header, spaced};
 
@@ -66,7 +67,7 @@ fn anchors(wire: &WireFormat) -> Delimiter {
     if !any_end && !anchors.iter().any(|text| text.contains(is_varying)) {
         return Delimiter::Literals(anchors);
     }
-    let headers = anchors.iter().map(|text| header(text));
+    let headers = headers(wire, &anchors);
     if !any_end {
         return Delimiter::Pattern(any_of(headers));
     }
@@ -75,7 +76,39 @@ fn anchors(wire: &WireFormat) -> Delimiter {
     let mut not: Vec<String> = begun.map(|prompt| format!("(?<!{})", escape(&prompt.prefill))).collect();
     not.sort();
     not.dedup();
-    Delimiter::Pattern(any_of(headers.chain([format!("{}\\Z", not.concat())])))
+    Delimiter::Pattern(any_of(headers.into_iter().chain([format!("{}\\Z", not.concat())])))
+}
+
+/// The ends of prompts as patterns. Where other text around a word does not tell that it varies, its usual value is no header
+/// besides the one for any value.
+fn headers(wire: &WireFormat, anchors: &[String]) -> Vec<String> {
+    let marks = prefilled(wire);
+    let varies = |text: &&String| text.contains(is_varying);
+    let pattern = |text: &String| if varies(&text) { header_before(&marks, text) } else { header(text) };
+    let varying: Vec<Pattern> =
+        anchors.iter().filter(varies).filter_map(|text| Pattern::new(&pattern(text)).ok()).collect();
+    let is_new = |text: &&String| varies(text) || !varying.iter().any(|header| is_whole(header, text));
+    anchors.iter().filter(is_new).map(pattern).collect()
+}
+
+/// The end of a prompt with text that varies as a pattern, which matches none of these marks behind it.
+fn header_before(marks: &[&str], text: &str) -> String {
+    let header = header(text);
+    let is_alike = |mark: &str| Pattern::new(&header).is_ok_and(|header| is_whole(&header, mark));
+    let alike = marks.iter().filter(|mark| is_alike(mark));
+    let not: String = alike.map(|mark| format!("(?!{})", escape(mark))).collect();
+    not + &header
+}
+
+/// Whether a pattern matches a whole text.
+fn is_whole(pattern: &Pattern, text: &str) -> bool {
+    matches!(pattern.find_at(text, 0), Ok(Some(found)) if found.span() == (0, text.len()))
+}
+
+/// The opening marks of the message that some prompt writes.
+fn prefilled(wire: &WireFormat) -> Vec<&str> {
+    let is_written = |mark: &&str| wire.prompts.iter().any(|prompt| prompt.prefill.contains(mark));
+    first_marks(wire).into_iter().filter(is_written).collect()
 }
 
 /// The marks that open a part of the message.
@@ -410,6 +443,14 @@ mod tests {
         // The name of a speaker may be of several words.
         let named = prompt(&format!("<|start|>{WORD}<|sep|>"));
         assert_eq!(ends_with(vec![named]), value(r#""<\\|start\\|>[^\\n<]+<\\|sep\\|>""#).to_string());
+        // It is not the mark of reasoning behind it.
+        let bracketed = |prefill: &str| Prompt { prefill: prefill.to_owned(), ..prompt(&format!("<{WORD}>")) };
+        assert_eq!(ends_with(vec![bracketed("<think>")]), value(r#""(?!<think>)<[^\\n>]+>""#).to_string());
+        assert_eq!(
+            ends_with(vec![bracketed("<think>"), prompt("<Ada>")]),
+            value(r#""(?!<think>)<[^\\n>]+>""#).to_string()
+        );
+        assert_eq!(ends_with(vec![bracketed("")]), value(r#""<[^\\n>]+>""#).to_string());
         // Without a header the mark before it is the anchor.
         assert_eq!(ends_with(vec![answered]), "\"</tool>\\n\"");
         // The end of the text, unless a prompt has begun the message.
