@@ -4,10 +4,10 @@ const host = globalThis.acquireVsCodeApi?.() ?? null;
 
 if (host) document.documentElement.classList.add("hosted");
 
-// What the user put into the page, between two visits.
+// What the user put into the page, between two visits; null if there is nothing, or a damaged link.
 const visit = {
   keep: async (kept) => (host ? host.setState(kept) : history.replaceState(null, "", `#${await packed(kept)}`)),
-  kept: async () => (host ? host.getState() : await unpacked(location.hash.slice(1))) ?? {},
+  kept: async () => (host ? host.getState() : await unpacked(location.hash.slice(1))) ?? null,
 };
 
 // Leads to a span or a line of an editor of the page, or of the host, which counts lines from 0.

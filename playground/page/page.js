@@ -401,8 +401,7 @@ const keep = async () => {
 };
 const remember = () => later(keep, 400);
 
-const restore = async () => {
-  const kept = await visit.kept();
+const restore = (kept) => {
   const text = (value) => (typeof value === "string" ? value : null);
   state.source = text(kept.source) ?? (host ? "" : "example");
   state.template = text(kept.template);
@@ -416,7 +415,15 @@ const restore = async () => {
     output.text = text(kept.output) ?? "";
   }
   conversation.restore(kept);
-  await load();
+  return load();
+};
+
+const start = async () => restore((await visit.kept()) ?? {});
+
+// Another link in the address; one that is damaged discards nothing.
+const follow = async () => {
+  const kept = await visit.kept();
+  await (kept ? restore(kept) : keep());
 };
 
 for (const name of Object.keys(ours)) if (name !== "example") $("pick").append(new Option(name, name));
@@ -538,10 +545,16 @@ const takeFromHost = ({ data }) => {
   later(derive, 250);
 };
 
+// The address keeps the user's input, so the link does not change it.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("main").focus();
+});
+
 if (host) {
   addEventListener("message", takeFromHost);
-  restore().then(() => host.postMessage({ ready: true }));
+  start().then(() => host.postMessage({ ready: true }));
 } else {
-  addEventListener("hashchange", restore);
-  restore();
+  addEventListener("hashchange", follow);
+  start();
 }

@@ -157,9 +157,9 @@ class Page {
     await this.send("Input.insertText", { text });
   }
 
-  async press(key) {
+  async press(key, text = key) {
     for (const type of ["keyDown", "keyUp"]) {
-      await this.send("Input.dispatchKeyEvent", { type, key, text: type === "keyDown" ? key : undefined });
+      await this.send("Input.dispatchKeyEvent", { type, key, text: type === "keyDown" ? text : undefined });
     }
   }
 

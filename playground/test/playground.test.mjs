@@ -107,6 +107,18 @@ onPage("all of it is in the address", () => address, {}, async (page) => {
   await damaged.close();
 });
 
+onPage("the link to the content moves the focus, and a damaged link discards nothing", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  await page.paste("#chat textarea", SWITCHED);
+  await page.until("location.hash.length > 20");
+  await page.value("document.querySelector('.skip').focus()");
+  await page.press("Enter", "\r");
+  await page.until("document.activeElement.id === 'main'");
+  await page.value("location.hash = 'damaged'");
+  await page.until("location.hash.length > 20");
+  assert.equal(await page.value(text("chat")), SWITCHED);
+});
+
 onPage("every mark is colored as the field that it opens, and leads to its line", () => address, {}, async (page) => {
   await page.until(PROVED);
   await page.paste("#output textarea", "<think>Hm.</think>Yes.<end>");
