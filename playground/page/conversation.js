@@ -64,14 +64,16 @@ class Conversation {
   // `show` leads to a line or a span of the chat template.
   constructor({ variablesChanged, changed, show }) {
     Object.assign(this, { variablesChanged, changed, show });
-    const edited = () => {
-      this.isOwn = true;
+    const edited = (hasOwnMessages) => () => {
+      this.hasOwnTools = true;
+      this.hasOwnMessages ||= hasOwnMessages;
       $("own").hidden = false;
       changed();
     };
-    this.messages = new Editor($("messages"), edited, jsonSyntax);
-    this.tools = new Editor($("tools"), edited, jsonSyntax);
-    this.isOwn = false;
+    this.messages = new Editor($("messages"), edited(true), jsonSyntax);
+    this.tools = new Editor($("tools"), edited(false), jsonSyntax);
+    // Messages that the user wrote go with the tools that were shown beside them.
+    this.hasOwnMessages = this.hasOwnTools = false;
     $("add-prompt").addEventListener("change", changed);
     $("rendered").addEventListener("click", ({ target }) => {
       const { start, end } = target.dataset;
@@ -86,21 +88,34 @@ class Conversation {
 
   // What a link keeps: the user's edits.
   get kept() {
-    const kept = this.isOwn ? { messages: this.messages.text, tools: this.tools.text } : {};
+    const kept = {};
+    if (this.hasOwnMessages) kept.messages = this.messages.text;
+    if (this.hasOwnTools) kept.tools = this.tools.text;
     if (!$("add-prompt").checked) kept.bare = true;
     return kept;
   }
 
   restore({ messages, tools, bare }) {
-    this.isOwn = typeof messages === "string";
-    $("own").hidden = !this.isOwn;
+    this.hasOwnMessages = typeof messages === "string";
+    this.hasOwnTools = this.hasOwnMessages || typeof tools === "string";
+    $("own").hidden = !this.hasOwnTools;
     $("add-prompt").checked = bare !== true;
-    this.fill(this.isOwn ? { messages, tools: typeof tools === "string" ? tools : "" } : CONVERSATIONS[0]);
+    if (this.hasOwnMessages) this.messages.text = messages;
+    if (this.hasOwnTools) this.tools.text = typeof tools === "string" ? tools : "";
+    this.fill(CONVERSATIONS[0]);
   }
 
+  // What the prompt is rendered from: the user's own, or else the first example that the chat template takes.
+  get candidates() {
+    const own = this.hasOwnTools ? { tools: this.tools.text } : {};
+    if (this.hasOwnMessages) return [{ messages: this.messages.text, ...own }];
+    return CONVERSATIONS.map((example) => ({ ...example, ...own }));
+  }
+
+  // Shows an example, except for what is the user's own.
   fill({ messages, tools }) {
-    this.messages.text = messages;
-    this.tools.text = tools;
+    if (!this.hasOwnMessages) this.messages.text = messages;
+    if (!this.hasOwnTools) this.tools.text = tools;
   }
 
   // The context of a render as JSON. The module reads it, so numbers keep their digits.
@@ -129,9 +144,9 @@ class Conversation {
     this.run = (this.run ?? 0) + 1;
     const { run } = this;
     if (!source.trim()) return this.showPrompt({ text: "", runs: [], origins: [] });
-    const examples = this.isOwn ? [{ messages: this.messages.text, tools: this.tools.text }] : CONVERSATIONS;
+    const { candidates } = this;
     let first = null;
-    for (const example of examples) {
+    for (const example of candidates) {
       let prompt;
       try {
         const answer = await fast.ask("prompt", source, this.context(example, variables));
@@ -142,12 +157,12 @@ class Conversation {
         prompt = { problem: { severity: "error", id: "", message: problem.message, help: null } };
       }
       if (!prompt.problem) {
-        if (!this.isOwn) this.fill(example);
+        this.fill(example);
         return this.showPrompt(prompt);
       }
       first ??= prompt.problem;
     }
-    if (!this.isOwn) this.fill(CONVERSATIONS[0]);
+    this.fill(candidates[0]);
     this.showPrompt({ text: "", runs: [], origins: [] }, first);
   }
 

@@ -12,6 +12,8 @@ let derivation = null;
 let examples = null;
 let expected = null;
 let reading = null;
+// Whether the page made the output: then it calls the page's tools.
+let isMade = false;
 
 const chat = new Editor($("chat"), () => {
   state.source = "";
@@ -37,6 +39,7 @@ const conversation = new Conversation({
   },
   changed: () => {
     later(renderPrompt, 60);
+    read();
     remember();
   },
   show: (place) => goTo(chat, place),
@@ -173,6 +176,7 @@ const offerTurns = () => {
 const takeTurn = (name) => {
   const turn = examples.turns.find((known) => known.name === name);
   state.turn = name;
+  isMade = true;
   $("turn").value = name;
   prompt.text = turn.prefix;
   output.text = turn.output;
@@ -259,6 +263,7 @@ const open = (conversation, mark) => {
   for (const other of document.querySelectorAll(".mark[aria-pressed=true]")) other.setAttribute("aria-pressed", "false");
   mark?.setAttribute("aria-pressed", "true");
   state.turn = null;
+  isMade = true;
   $("turn").value = "";
   prompt.text = conversation.prefix;
   output.text = conversation.text;
@@ -270,11 +275,15 @@ const open = (conversation, mark) => {
 
 const outputChanged = () => {
   state.turn = null;
+  isMade = false;
   expected = null;
   $("turn").value = "";
   read();
   remember();
 };
+
+// The tools that the output may call, as JSON.
+const toolsOfOutput = () => (conversation.hasOwnTools && !isMade ? conversation.tools.text : (examples?.tools ?? undefined));
 
 // Output → message.
 const read = async () => {
@@ -283,7 +292,7 @@ const read = async () => {
   $("take-fixture").disabled = $("take-template").disabled = $("take-patch").disabled = !template.text.trim();
   const { text } = output;
   const answer = await fast
-    .ask("read", template.text, prompt.text, text, examples?.tools ?? undefined)
+    .ask("read", template.text, prompt.text, text, toolsOfOutput())
     .catch(() => ({ value: null }));
   // The text has changed; the next answer is about the current one.
   if (!answer || text !== output.text) return;
@@ -359,7 +368,7 @@ const link = (label, act) => button(label, act, { class: "go" });
 
 const step = async () => {
   const answer = await fast
-    .ask("steps", template.text, prompt.text, output.text, examples?.tools ?? undefined)
+    .ask("steps", template.text, prompt.text, output.text, toolsOfOutput())
     .catch(() => null);
   if (!answer?.value) return;
   // The module's own markup, with all text escaped.
@@ -375,7 +384,7 @@ const take = async (name, call, ...args) => {
 
 $("take-template").addEventListener("click", () => download("response_template.json", `${template.text.trimEnd()}\n`));
 $("take-fixture").addEventListener("click", () =>
-  take("output.fixture", "fixture", template.text, prompt.text, output.text, examples?.tools ?? undefined));
+  take("output.fixture", "fixture", template.text, prompt.text, output.text, toolsOfOutput()));
 $("take-patch").addEventListener("click", () => take("tokenizer_config.patch.json", "patch", template.text));
 
 $("share").addEventListener("click", async () => {
@@ -407,6 +416,7 @@ const restore = (kept) => {
   state.template = text(kept.template);
   state.variables = text(kept.variables);
   state.turn = text(kept.output) === null ? (text(kept.turn) ?? "") : null;
+  isMade = false;
   chat.text = state.source ? (ours[state.source] ?? "") : (text(kept.chat) ?? "");
   $("pick").value = state.source;
   template.text = state.template ?? "";
@@ -439,8 +449,9 @@ $("pick").addEventListener("change", () => {
 });
 $("turn").addEventListener("change", () => {
   expected = null;
+  state.turn = null;
+  isMade = false;
   if ($("turn").value) takeTurn($("turn").value);
-  else state.turn = null;
   read();
   remember();
 });

@@ -58,14 +58,25 @@ onPage("the example is derived, proved and parsed", () => address, {}, async (pa
   assert.ok((await page.value("document.querySelectorAll('#readers tbody tr').length")) > 2);
 });
 
+// The file that a click on a button saves.
+const download = async (page, selector, name) => {
+  const folder = mkdtempSync(join(tmpdir(), "playground-downloads-"));
+  await page.browser.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: folder });
+  await page.click(selector);
+  for (let round = 0; !readdirSync(folder).includes(name) && round < 200; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const saved = readFileSync(join(folder, name), "utf8");
+  rmSync(folder, { recursive: true });
+  return saved;
+};
+
 let derived;
 onPage("a wrong delimiter is seen from a link, repaired by a click, and the fixture taken home", () => address, {}, async (page) => {
   await page.until(PROVED);
   derived = await page.value(text("template"));
   const wrong = derived.replace('"</think>"', '"</thinking>"');
   assert.notEqual(wrong, derived);
-  const downloads = mkdtempSync(join(tmpdir(), "playground-downloads-"));
-  await page.browser.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: downloads });
   const other = await browser.page(linkTo({ source: "example", template: wrong }));
   const start = Date.now();
   await other.until(REFUTED);
@@ -75,17 +86,10 @@ onPage("a wrong delimiter is seen from a link, repaired by a click, and the fixt
   await other.click("#repairs .fix button");
   await other.until(PROVED);
   assert.equal(await other.value(text("template")), derived);
-  await other.click("#take-fixture");
-  let taken = [];
-  for (let round = 0; !taken.includes("output.fixture") && round < 200; round++) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    taken = readdirSync(downloads);
-  }
+  const fixture = await download(other, "#take-fixture", "output.fixture");
   assert.ok(Date.now() - start < 60_000);
-  const fixture = readFileSync(join(downloads, "output.fixture"), "utf8");
   assert.match(fixture, /^template: response_template.json\n/);
   assert.match(fixture, /"reasoning_content"|"thinking"/);
-  rmSync(downloads, { recursive: true });
   assert.deepEqual(other.complaints, []);
   await other.close();
 });
@@ -224,6 +228,36 @@ onPage("a link of a report, which stores its state uncompressed, opens all of it
   assert.equal(await page.value(text("template")), stored.template);
   assert.equal(await page.value(text("output")), stored.output);
   await page.until("document.getElementById('message').textContent.includes('Hello.')");
+});
+
+// The link of a page of `check` to a case with tools.
+const TYPED = {
+  source: "qwen3_coder",
+  template: null,
+  tools: JSON.stringify([{ type: "function", function: { name: "dose", parameters: { type: "object", properties: { n: { type: "integer" } } } } }]),
+  prefix: "<|im_start|>assistant\n",
+  output: "<tool_call>\n<function=dose>\n<parameter=n>\n5\n</parameter>\n</function>\n</tool_call><|im_end|>\n",
+};
+
+onPage("outputs are read with the tools that they may call", () => linkTo(TYPED), {}, async (page) => {
+  const message = "document.getElementById('message').textContent";
+  await page.until(`${RENDERED}.includes('dose') && !document.getElementById('main').classList.contains('stale')`);
+  await page.until(`${message}.includes('"n": 5')`);
+  assert.match(await download(page, "#take-fixture", "output.fixture"), /=== tools[^=]*"dose"/);
+  await page.value("document.getElementById('steps-part').open = true");
+  await page.until("document.querySelector('#steps').textContent.includes('\"n\": 5')");
+  // The tools are kept, and the messages are those of the example.
+  await page.until("location.hash.length > 20");
+  const kept = await page.value("unpacked(location.hash.slice(1))");
+  assert.deepEqual([kept.tools, kept.messages], [TYPED.tools, undefined]);
+  await page.value("document.getElementById('tools-part').open = true");
+  await page.paste("#tools textarea", TYPED.tools.replace("integer", "string"));
+  await page.until(`${message}.includes('"n": "5"')`);
+  // The turns of the page call its own tools.
+  await page.value("(() => { const turn = document.getElementById('turn'); turn.value = 'a call'; turn.dispatchEvent(new Event('change')); })()");
+  await page.until(`${message}.includes('get_weather') && /: \\d/.test(${message})`);
+  await page.click("#own");
+  await page.until(`${RENDERED}.includes('get_weather')`);
 });
 
 // A chat template without its special token, and with a switch.

@@ -97,7 +97,9 @@ fn a_case_that_fails_opens_as_it_was_read() {
              {{\"role\": \"assistant\", \"content\": \"{message}\"}}\n\n"
         )
     };
+    let tools = r#"[{"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}}}]"#;
     let head = "template: template.json\nchat-template: chat.jinja\nset: eos_token=<end>\nround-trip: no\n\n";
+    let head = format!("{head}=== tools\n{tools}\n\n");
     fs::write(folder.join("right.fixture"), format!("template: template.json\n\n{}", case("right", "Hi."))).unwrap();
     fs::write(folder.join("wrong.fixture"), format!("{head}{}{}", case("right", "Hi."), case("wrong", "Ho."))).unwrap();
     let of_check = |file: &str| links(&page(&folder, &[&["check", file][..], &ADDRESS].concat()), SHOWN);
@@ -111,6 +113,7 @@ fn a_case_that_fails_opens_as_it_was_read() {
         assert_eq!(text(state, "variables").as_deref(), Some(r#"{"eos_token": "<end>"}"#));
         assert_eq!(text(state, "prefix").as_deref(), Some("<bot>"));
         assert_eq!(text(state, "output").as_deref(), Some("Hi.<stop>"));
+        assert_eq!(text(state, "tools").map(|text| backchat::json::read(&text)), Some(backchat::json::read(tools)));
     }
     assert!(!page(&folder, &["check", "wrong.fixture"]).contains("playground"));
 }
@@ -129,7 +132,7 @@ fn an_examination_opens_its_chat_template() {
 #[test]
 fn each_smallest_output_of_an_audit_opens_with_the_template_that_reads_it() {
     let folder = folder("playground-audit");
-    let log = r#"{"text": "<call>{\"name\": \"f\",}</call><stop>", "prefix": "<bot>"}
+    let log = r#"{"text": "<call>{\"name\": \"f\",}</call><stop>", "prefix": "<bot>", "tools": [{"name": "f"}]}
 {"text": "<call>{\"name\": \"f\",}</call><stop>"}
 {"text": "[call]{", "template": {"start_anchor": "<b>", "fields": {"calls": {"open": "[call]", "close": "[end]", "content": "json"}}}}
 "#;
@@ -140,6 +143,8 @@ fn each_smallest_output_of_an_audit_opens_with_the_template_that_reads_it() {
         states.iter().map(|state| (text(state, "output").unwrap(), text(state, "prefix").unwrap())).collect();
     let first = ("<call>{\"name\": \"f\",}</call><stop>".to_owned(), "<bot>".to_owned());
     assert_eq!(seen, [first.clone(), first, ("[call]{".to_owned(), String::new())]);
+    let tools = |state: &Value| text(state, "tools").map(|text| backchat::json::read(&text).unwrap().to_string());
+    assert_eq!(states.iter().map(tools).collect::<Vec<_>>()[1..], [Some(r#"[{"name": "f"}]"#.to_owned()), None]);
     assert!(text(&states[1], "template").unwrap().contains("<think>"));
     assert!(text(&states[2], "template").unwrap().contains("[call]"));
     assert!(!page(&folder, &of_audit).contains("playground"));

@@ -21,7 +21,7 @@ use backchat_workbench::replay::{Recording, Recovery, Run};
 pub fn recording_of(row: &Value, options: &ParseOptions) -> Option<Recording> {
     let output = row.get("text")?.as_str()?;
     let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
-    let tools = row.get("tools").filter(|tools| !tools.is_null()).or(options.tools.as_ref());
+    let tools = tools_of(row, options);
     let run = Run {
         template: &template_of(row, options)?,
         prefix,
@@ -30,6 +30,11 @@ pub fn recording_of(row: &Value, options: &ParseOptions) -> Option<Recording> {
         recovery: Recovery { validate: options.row_options.validate, ..Recovery::default() },
     };
     Recording::new(&run, [output]).ok()
+}
+
+/// The tools of a row, or else those of the command line.
+pub fn tools_of<'a>(row: &'a Value, options: &'a ParseOptions) -> Option<&'a Value> {
+    row.get("tools").filter(|tools| !tools.is_null()).or(options.tools.as_ref())
 }
 
 /// The file of a template that a row carries, and its text.
@@ -76,7 +81,7 @@ impl Fixtures<'_> {
         let row = example.value();
         let output = row.get("text")?.as_str()?;
         let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
-        let tools = row.get("tools").filter(|tools| !tools.is_null()).or(self.options.tools.as_ref());
+        let tools = tools_of(&row, self.options);
         let (template, named, own) = self.template(file, &row)?;
         let made = tools.map(Tools::new).transpose().ok()?.map(Arc::new);
         let options = Options::default().tools(made).validate(self.options.row_options.validate);

@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use self::fixtures::{Fixtures, recording_of, template_of};
+use self::fixtures::{Fixtures, recording_of, template_of, tools_of};
 use self::reader::{Noted, RowReading, Worker};
 use super::chat_options::{Budget, OutputFormat};
 use super::parse::{Doubts, ParseOptions, TextKey, load, own_row};
@@ -112,7 +112,8 @@ impl Audit {
         let link = |row: &Value| {
             let output = row.get("text")?.as_str()?;
             let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
-            Some(playground.as_ref()?.of_text(&template_of(row, &options)?, prefix, output))
+            let tools = tools_of(row, &options);
+            Some(playground.as_ref()?.of_text(&template_of(row, &options)?, prefix, output, tools))
         };
         let read = |row: &Value| recording_of(row, &options);
         let name = input::name(&self.logs);

@@ -5,7 +5,7 @@ use super::evidence;
 use super::html::Html;
 use super::notes;
 use super::page::{Head, Mood, Section, page};
-use super::playground::Playground;
+use super::playground::{Linked, Playground};
 use super::proof::{Proof, grid, texts};
 use super::repairs;
 use super::sides;
@@ -109,8 +109,9 @@ pub fn proof(shown: &ProofPage<'_>, plan: Option<&Plan>, options: &Options, play
 }
 
 /// The conversation that shows the first failure.
-fn failed(verdict: &Verdict) -> Option<(&str, &str)> {
-    verdict.failures.first().map(|failure| (failure.prefix.as_str(), failure.text.as_str()))
+fn failed(verdict: &Verdict) -> Option<Linked<'_>> {
+    let failure = verdict.failures.first()?;
+    Some(Linked { prefix: &failure.prefix, text: &failure.text, tools: None })
 }
 
 /// A headline without the word that is already in the badge.

@@ -11,6 +11,13 @@ use crate::check::fixture::Case;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Playground(String);
 
+/// An output that a link opens: its prompt, its text, and the tools that it may call.
+pub(super) struct Linked<'a> {
+    pub prefix: &'a str,
+    pub text: &'a str,
+    pub tools: Option<&'a Value>,
+}
+
 /// The most that one stored block of deflate holds.
 const BLOCK: usize = 0xffff;
 
@@ -25,12 +32,12 @@ impl Playground {
         (is_known && !address.is_empty()).then(|| Self(address.to_owned()))
     }
 
-    /// A link to a response template with its chat template, and to an output (its prompt, its text) if there is one.
+    /// A link to a response template with its chat template, and to an output if there is one.
     pub(super) fn link(
         &self,
         chat_template: Option<(&str, &Object)>,
         template: Option<&Template>,
-        output: Option<(&str, &str)>,
+        output: Option<Linked<'_>>,
     ) -> String {
         let (chat, variables) = chat_template.unzip();
         let variables = variables.filter(|variables| !variables.is_empty()).cloned();
@@ -41,16 +48,19 @@ impl Playground {
             // The page keeps the variables as the text that its module takes.
             ("variables".to_owned(), variables.map_or(Value::Null, |known| Value::Object(known).to_string().into())),
         ]);
-        if let Some((prefix, text)) = output {
+        if let Some(Linked { prefix, text, tools }) = output {
             state.insert("prefix", prefix.into());
             state.insert("output", text.into());
+            if let Some(tools) = tools {
+                state.insert("tools", tools.to_pretty("  ").into());
+            }
         }
         format!("{}#{}", self.0, base64(&stored(Value::Object(state).to_string().as_bytes())))
     }
 
     /// A link to an output of a response template.
-    pub fn of_text(&self, template: &Template, prefix: &str, output: &str) -> String {
-        self.link(None, Some(template), Some((prefix, output)))
+    pub fn of_text(&self, template: &Template, prefix: &str, text: &str, tools: Option<&Value>) -> String {
+        self.link(None, Some(template), Some(Linked { prefix, text, tools }))
     }
 
     /// A link to the output of a case, with its chat template; `None` if no response template reads it.
@@ -58,14 +68,15 @@ impl Playground {
         let template = loaded.template_of(case)?;
         let chat = loaded.chat_of(case);
         let chat = chat.as_ref().map(|(source, variables)| (*source, variables));
-        Some(self.link(chat, Some(&template), Some((&case.prefix, &case.output))))
+        let output = Linked { prefix: &case.prefix, text: &case.output, tools: case.tools.as_ref() };
+        Some(self.link(chat, Some(&template), Some(output)))
     }
 
     /// A link to an output with its prompt and its template.
     pub(super) fn of_output(&self, output: &Output) -> Option<String> {
         let recording = &output.sides.first()?.recording;
         let (prefix, text) = recording.text().split_at_checked(recording.output_start())?;
-        Some(self.of_text(recording.template(), prefix, text))
+        Some(self.of_text(recording.template(), prefix, text, None))
     }
 }
 
