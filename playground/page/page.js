@@ -78,9 +78,23 @@ const fill = (id, what, make) => {
 
 const stopped = (problem) => verdict("stopped", "bad", `the module stopped: ${problem.message}`);
 
+// Remembers the chat template and its variables, to tell later whether they are still the same.
+const snapshot = () => {
+  const { text } = chat;
+  const { variables } = state;
+  return () => chat.text === text && state.variables === variables;
+};
+
+// A draft of the previous chat template is not for taking home.
+const offerDownloads = () => {
+  const isStale = state.template === null && $("main").classList.contains("stale");
+  for (const part of ["template", "fixture", "patch"]) $(`take-${part}`).disabled = isStale || !template.text.trim();
+};
+
 // Hides the results of the previous chat template; what the user wrote stays.
 const expectNews = () => {
   $("main").classList.add("stale");
+  offerDownloads();
   $("rendered").classList.add("result");
   $("template").classList.toggle("result", state.template === null);
   for (const id of ["prompt", "output"]) $(id).classList.toggle("result", state.turn !== null);
@@ -130,12 +144,14 @@ const derive = async () => {
     return templateChanged();
   }
   verdict("…", "doubtful", "deriving");
+  const isCurrent = snapshot();
   try {
     const answer = await slow.ask("derive", chat.text, state.variables ?? undefined);
-    if (!answer) return;
+    if (!answer || !isCurrent()) return;
     derivation = answer.value;
     say("derived", answer.took);
   } catch (problem) {
+    if (!isCurrent()) return;
     clearDerivation();
     read();
     return stopped(problem);
@@ -152,7 +168,7 @@ const derive = async () => {
   const turns = derivation.template && slow.ask("turns", chat.text, derivation.template, state.variables ?? undefined);
   templateChanged();
   const found = await Promise.resolve(turns).catch(() => ({ value: null }));
-  if (!found && turns) return;
+  if ((!found && turns) || !isCurrent()) return;
   examples = found?.value ?? null;
   offerTurns();
   newsArrived();
@@ -195,12 +211,18 @@ const inspect = async () => {
     clearProof();
     return verdict("empty", "doubtful", derivation ? derivation.headline : "paste a chat template, or pick one");
   }
-  let answer;
+  const { text } = template;
+  const isCurrent = snapshot();
+  let answer = null;
+  let problem = null;
   try {
-    answer = await slow.ask("inspect", template.text, chat.text.trim() ? chat.text : undefined, state.variables ?? undefined);
-  } catch (problem) {
-    return stopped(problem);
+    answer = await slow.ask("inspect", text, chat.text.trim() ? chat.text : undefined, state.variables ?? undefined);
+  } catch (error) {
+    problem = error;
   }
+  // The next inspection is about the current texts.
+  if (text !== template.text || !isCurrent()) return;
+  if (problem) return stopped(problem);
   if (!answer) return;
   say("proved", answer.took);
   const { loads, notes, proof } = answer.value;
@@ -241,8 +263,10 @@ const showProof = (loads, proof) => {
 };
 
 const repair = async () => {
-  const answer = await slow.ask("repairs", template.text, chat.text, state.variables ?? undefined).catch(() => null);
-  if (!answer) return;
+  const { text } = template;
+  const isCurrent = snapshot();
+  const answer = await slow.ask("repairs", text, chat.text, state.variables ?? undefined).catch(() => null);
+  if (!answer || text !== template.text || !isCurrent()) return;
   say("repairs found", answer.took);
   const items = answer.value.map((found) => repairItem(found, () => edit(found.text), () => template.selectLine(found.line)));
   $("repairs").replaceChildren(...items);
@@ -289,7 +313,7 @@ const toolsOfOutput = () => (conversation.hasOwnTools && !isMade ? conversation.
 const read = async () => {
   const tail = prompt.text.slice(-60);
   $("prompt-end").textContent = tail ? `… ${tail.replaceAll("\n", "↵")}` : "none";
-  $("take-fixture").disabled = $("take-template").disabled = $("take-patch").disabled = !template.text.trim();
+  offerDownloads();
   const { text } = output;
   const answer = await fast
     .ask("read", template.text, prompt.text, text, toolsOfOutput())

@@ -407,10 +407,30 @@ onPage("results of the previous chat template disappear", () => address, {}, asy
       assert.match(await page.value("document.getElementById('chat-notes').textContent"), /'if' at 1:27 is still open/);
     }
   }
-  // While the next one is derived, nothing of the last one can be seen.
-  await page.paste("#chat textarea", SWITCHED.replace("{{ eos_token }}", "<end>"));
-  assert.ok(await page.value("document.getElementById('main').classList.contains('stale')"));
+  // While the next one is derived, nothing of the last one can be seen or taken home, nor of one that was replaced meanwhile.
+  const ended = (stop) => SWITCHED.replace("{{ eos_token }}", stop);
+  await page.paste("#chat textarea", ended("<end>"));
   await page.until(PROVED);
+  await page.value(`(() => {
+    const ask = slow.ask.bind(slow);
+    seen = [];
+    slow.ask = async (call, ...input) => {
+      const answer = await ask(call, ...input);
+      // Typed while the answer was under way.
+      if (call === "derive" && seen.push(document.getElementById("take-template").disabled) === 1) {
+        document.querySelector("#chat textarea").value = ${JSON.stringify(ended("<fin>"))};
+        document.querySelector("#chat textarea").dispatchEvent(new Event("input"));
+      }
+      return answer;
+    };
+    new MutationObserver(() => {
+      if (!document.getElementById("main").classList.contains("stale")) seen.push(template.text.includes("<fin>"));
+    }).observe(document.getElementById("main"), { attributes: true });
+  })()`);
+  await page.paste("#chat textarea", ended("<stop>"));
+  assert.ok(await page.value("document.getElementById('main').classList.contains('stale')"));
+  await page.until(`${PROVED} && template.text.includes("<fin>")`);
+  assert.deepEqual(await page.value("seen"), [true, true, true]);
 });
 
 onPage("Jinja and JSON are colored, and the letters of the colors are those that are seen", () => address, {}, async (page) => {
