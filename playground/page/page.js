@@ -423,16 +423,23 @@ $("share").addEventListener("click", async () => {
   setTimeout(() => (field.textContent = "Copy link"), 2000);
 });
 
-// Only the user's input is kept: in the address, or by the host.
-const keep = async () => {
+// Only the user's input is kept: in the address, or by the host; one state after another, because packing takes time.
+let keeping = Promise.resolve();
+const keep = () => {
   const { source, template: own, turn, variables } = state;
   const kept = { source, template: own, variables, ...conversation.kept };
   if (!source && !host) kept.chat = chat.text;
   if (turn === null) Object.assign(kept, { prefix: prompt.text, output: output.text });
   else kept.turn = turn;
-  await visit.keep(kept);
+  keeping = keeping.catch(() => {}).then(() => visit.keep(kept));
+  return keeping;
 };
 const remember = () => later(keep, 400);
+
+// Lets the browser's Back return to the input that is replaced now. Its undo would take seconds for a long text.
+const leave = () => {
+  keeping = keep().then(() => host ?? history.pushState(null, "", location.href));
+};
 
 const restore = (kept) => {
   const text = (value) => (typeof value === "string" ? value : null);
@@ -462,6 +469,7 @@ const follow = async () => {
 
 for (const name of Object.keys(ours)) if (name !== "example") $("pick").append(new Option(name, name));
 $("pick").addEventListener("change", () => {
+  leave();
   state.source = $("pick").value;
   state.variables = null;
   state.template = null;
@@ -480,8 +488,8 @@ $("turn").addEventListener("change", () => {
   remember();
 });
 $("derived").addEventListener("click", () => {
+  edit(derivation.template);
   state.template = null;
-  template.text = derivation.template;
   templateChanged();
 });
 $("steps-part").addEventListener("toggle", () => $("steps-part").open && step());
@@ -559,12 +567,15 @@ addEventListener("dragleave", (event) => {
 addEventListener("drop", async (event) => {
   event.preventDefault();
   $("drop").hidden = true;
+  leave();
   for (const file of event.dataTransfer.files) await takeFile(file);
 });
 // A pasted config is handled like a dropped one.
 chat.area.addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text") ?? "";
-  if (/^\s*\{\s*"/.test(text) && takeConfig(text, "the pasted config")) event.preventDefault();
+  if (!/^\s*\{\s*"/.test(text)) return;
+  leave();
+  if (takeConfig(text, "the pasted config")) event.preventDefault();
 });
 
 // The host sends the chat template whenever it changes, and first what the tokenizer's file beside it has.

@@ -136,6 +136,28 @@ onPage("every mark is colored as the field that it opens, and leads to its line"
   assert.match(await page.value(selected), /^"\w+"$/);
 });
 
+onPage("what the user wrote can be restored once it is replaced", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  const own = '{"start_anchor": "<assistant>", "fields": {"content": {"close": "<eot>"}}}';
+  const chat = SWITCHED.replace("{{ eos_token }}", "<eot>");
+  await page.paste("#chat textarea", chat);
+  await page.until(`${PROVED} && ${text("template")}.includes("<eot>")`);
+  await page.paste("#template textarea", own);
+  await page.click("#derived");
+  await page.until(`${text("template")} !== ${JSON.stringify(own)}`);
+  await page.value("document.querySelector('#template textarea').focus(); document.execCommand('undo')");
+  assert.equal(await page.value(text("template")), own);
+  await page.paste("#output textarea", "Yes.<eot>");
+  const PICK = "(() => { const pick = document.getElementById('pick'); pick.value = 'example'; pick.dispatchEvent(new Event('change')); })()";
+  for (const replace of [PICK, drop(["chat_template.jinja", "{{ messages }}"]), paste(CONFIG)]) {
+    await page.value(replace);
+    await page.until(`${text("output")} !== 'Yes.<eot>'`);
+    await page.value("new Promise((resolve) => setTimeout(resolve, 600)).then(() => history.back())");
+    await page.until(`${text("output")} === 'Yes.<eot>'`);
+    assert.deepEqual(await page.value(`[${text("chat")}, ${text("template")}]`), [chat, own]);
+  }
+});
+
 onPage("a chat template of ours is picked, and a conversation of its proof opened", () => address, {}, async (page) => {
   await page.until(PROVED);
   const names = await page.value("[...document.getElementById('pick').options].map(option => option.value)");
