@@ -43,6 +43,10 @@ const LONGEST_PROMPT = 100_000;
 
 const isToken = (name) => name.endsWith("_token");
 
+// The value of JSON, with numbers that keep their digits: `1.0`, and those that are too long for a number of JavaScript.
+const valueOfJson = (json) =>
+  JSON.parse(json, (_, value, { source }) => (typeof value === "number" ? JSON.rawJSON(source) : value));
+
 // The text of a field for a value: texts as they are, unless they read as something else.
 const fieldText = (value) => {
   if (typeof value !== "string") return JSON.stringify(value);
@@ -53,7 +57,7 @@ const fieldText = (value) => {
 const valueOf = (name, text) => {
   if (isToken(name)) return text;
   try {
-    return JSON.parse(text);
+    return valueOfJson(text);
   } catch {
     return text;
   }
@@ -213,7 +217,7 @@ class Conversation {
   // not compile.
   showVariables(names, variables) {
     if (!names) return;
-    const values = variables ? JSON.parse(variables) : {};
+    const values = variables ? valueOfJson(variables) : {};
     const sorted = [...names.filter(({ name }) => isToken(name)), ...names.filter(({ name }) => !isToken(name))];
     const isSet = ({ name }) => values[name] !== undefined;
     $("variables-set").textContent = sorted.length ? `${sorted.filter(isSet).length} of ${sorted.length} set` : "none";
@@ -242,7 +246,7 @@ class Conversation {
   }
 
   set(name, text) {
-    const values = state.variables ? JSON.parse(state.variables) : {};
+    const values = state.variables ? valueOfJson(state.variables) : {};
     if (text === "") delete values[name];
     else values[name] = valueOf(name, text);
     this.variablesChanged(Object.keys(values).length ? JSON.stringify(values) : null);

@@ -521,7 +521,7 @@ const chatTemplateOf = (templates) => {
 const takeConfig = (text, name) => {
   let config = null;
   try {
-    config = JSON.parse(text);
+    config = valueOfJson(text);
   } catch {
     return false;
   }
@@ -537,7 +537,7 @@ const takeConfig = (text, name) => {
     template.text = state.template;
   }
   // Without a chat template, they belong to the one that is shown.
-  const known = typeof source === "string" || !state.variables ? {} : JSON.parse(state.variables);
+  const known = typeof source === "string" || !state.variables ? {} : valueOfJson(state.variables);
   if (typeof source === "string" || Object.keys(tokens).length) state.variables = JSON.stringify({ ...known, ...tokens });
   if (typeof source === "string") {
     if (!own) state.template = null;

@@ -313,6 +313,17 @@ onPage("special tokens and variables are fields, and no advice is about options 
   await other.until(`${RENDERED}.endsWith('<assistant><brief>')`);
   assert.equal(await other.value(`document.querySelector('${field("eos_token")}').value`), "<eot>");
   await other.close();
+  // Numbers are what `--set` makes of them.
+  await page.paste("#chat textarea", "{{ a }}|{{ b }}|{{ c }}|{{ messages[0].role }}");
+  await page.until(`document.querySelector('${field("c")}')`);
+  for (const [name, value] of [["a", "1.0"], ["b", "[12345678901234567890123]"], ["c", "1e999"]]) await page.paste(field(name), value);
+  await page.until(`${RENDERED} === "1.0|[12345678901234567890123]|inf|system"`);
+  await page.value("document.activeElement.blur()");
+  await page.paste("#chat textarea", "{{ a }}{{ b }}{{ c }}");
+  await page.until(`${RENDERED} === "1.0[12345678901234567890123]inf"`);
+  assert.deepEqual(await page.value("[...document.querySelectorAll('#variables input')].map(({ value }) => value)"), [
+    "1.0", "[12345678901234567890123]", "1e999",
+  ]);
 });
 
 // Hands a text to the page as the user's clipboard or mouse does.
