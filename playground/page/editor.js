@@ -13,6 +13,14 @@ const shared = (one, other, most, atEnd) => {
 // line.
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\ud802\ud803\ud83a\ud83b]/;
 
+// A character for the carriage returns of a text that it does not contain otherwise; null if it has none.
+const signOfReturns = (text) => {
+  if (!text.includes("\r")) return null;
+  let code = "␍".charCodeAt();
+  while (text.includes(String.fromCharCode(code))) code++;
+  return String.fromCharCode(code);
+};
+
 // A line is copied from its start, unless that is this many characters above the visible rows.
 const FAR = 4000;
 
@@ -27,6 +35,8 @@ class Editor {
     this.back = root.querySelector(".back");
     this.numbers = root.querySelector(".numbers");
     this.wraps = root.classList.contains("wrap");
+    // What the field shows for a carriage return; null if the text has none.
+    this.sign = null;
     // Colored stretches of the text: [start, end, class] in order, none over another. `layers` adds those of the syntax.
     this.stretches = [];
     this.layers = [];
@@ -45,14 +55,16 @@ class Editor {
     this.learn();
   }
 
+  // A text field turns carriage returns into line breaks, so in the text of a model each is another character.
   get text() {
-    return this.known;
+    return this.sign === null ? this.known : this.known.replaceAll(this.sign, "\r");
   }
 
   // Sets another text, which is not a change by the user.
   set text(text) {
-    if (this.known !== text) {
-      this.area.value = text;
+    if (this.text !== text) {
+      this.sign = this.syntax === null ? signOfReturns(text) : null;
+      this.area.value = this.sign === null ? text : text.replaceAll("\r", this.sign);
       this.learn();
     }
     this.paint([], true);
@@ -92,7 +104,7 @@ class Editor {
   follow() {
     const before = this.known;
     this.learn();
-    const { text } = this;
+    const { known: text } = this;
     const most = Math.min(before.length, text.length);
     const start = shared(before, text, most, false);
     const end = before.length - shared(before, text, most - start, true);
@@ -136,7 +148,7 @@ class Editor {
     if (!rowHeight || below <= 0) return;
     const rows = Math.ceil(below / rowHeight) + 1;
     const row = Math.max(0, Math.floor((from - seen.top - this.top + scrollTop) / rowHeight));
-    const at = wraps ? row && this.offsetAt(seen.left + clientWidth / 2, from) : (this.starts[row] ?? this.text.length);
+    const at = wraps ? row && this.offsetAt(seen.left + clientWidth / 2, from) : (this.starts[row] ?? this.known.length);
     if (numbers) {
       const count = Math.min(rows, this.starts.length - row);
       numbers.firstChild.textContent = Array.from({ length: count }, (_, index) => row + index + 1).join("\n");
@@ -146,7 +158,7 @@ class Editor {
     // No letter of a monospaced font is narrower.
     const most = Math.ceil(clientWidth / 4);
     const start = this.startOfCopy(at, at + rows * most, seen.left, from);
-    const end = wraps ? at + rows * most : (this.starts[row + rows] ?? this.text.length + 1) - 1;
+    const end = wraps ? at + rows * most : (this.starts[row + rows] ?? this.known.length + 1) - 1;
     this.put(this.pieces(start, Math.max(start, at - most), end));
     if (wraps) back.style.width = `${clientWidth}px`;
     const above = at > start ? this.rowOf(at - start) : 0;
@@ -181,14 +193,14 @@ class Editor {
   // The start of the copy of the visible rows: the start of their line, because rows wrap from there. If that is far above,
   // the copy starts with the first visible row.
   startOfCopy(at, end, left, top) {
-    const line = this.text.lastIndexOf("\n", at - 1) + 1;
-    if (!this.wraps || at - line < FAR || RIGHT_TO_LEFT.test(this.text.slice(line, end))) return line;
+    const line = this.known.lastIndexOf("\n", at - 1) + 1;
+    if (!this.wraps || at - line < FAR || RIGHT_TO_LEFT.test(this.known.slice(line, end))) return line;
     return this.offsetAt(left + parseFloat(getComputedStyle(this.area).paddingLeft) + 1, top) ?? line;
   }
 
   // The text between two offsets as pieces with classes, from another offset on.
   pieces(start, colored, end) {
-    const { text } = this;
+    const { known: text } = this;
     const made = [];
     let at = start;
     for (const [from, to, name] of this.layers) {
@@ -225,14 +237,14 @@ class Editor {
     const { area } = this;
     area.focus({ preventScroll: true });
     area.setSelectionRange(start, end);
-    const line = this.text.slice(0, start).split("\n").length - 1;
+    const line = this.known.slice(0, start).split("\n").length - 1;
     area.scrollTop = Math.max(0, line * this.rowHeight - area.clientHeight / 3);
     this.root.scrollIntoView({ block: "nearest" });
   }
 
   // Selects a line, counted from 1.
   selectLine(line) {
-    const start = this.starts[line - 1] ?? this.text.length;
-    this.select(start, (this.starts[line] ?? this.text.length + 1) - 1);
+    const start = this.starts[line - 1] ?? this.known.length;
+    this.select(start, (this.starts[line] ?? this.known.length + 1) - 1);
   }
 }

@@ -252,6 +252,18 @@ onPage("a link of a report, which stores its state uncompressed, opens all of it
   await page.until("document.getElementById('message').textContent.includes('Hello.')");
 });
 
+const returned = () => linkTo({ ...stored, output: "a\r\nb\rc␍<end>" });
+onPage("carriage returns of an output are kept, and shown by a sign that it lacks", returned, {}, async (page) => {
+  await page.until("document.getElementById('message').textContent.includes('\"a\\\\r\\\\nb\\\\rc␍\"')");
+  assert.equal(await page.value(text("output")), "a␎\nb␎c␍<end>");
+  await page.value("document.querySelector('#output textarea').focus()");
+  await page.until("document.querySelector('#output .d')?.textContent === '<end>'");
+  await page.send("Input.insertText", { text: "x" });
+  await page.until("location.hash.length > 20");
+  await page.until("unpacked(location.hash.slice(1)).then(({ output }) => output.includes('x') && output.includes('a\\r\\nb\\rc␍'))");
+  assert.match(await download(page, "#take-fixture", "output.fixture"), /\r/);
+});
+
 // The link of a page of `check` to a case with tools.
 const TYPED = {
   source: "qwen3_coder",
