@@ -18,7 +18,7 @@ let isMade = false;
 const chat = new Editor($("chat"), () => {
   state.source = "";
   $("pick").value = "";
-  $("taken").hidden = true;
+  tell("");
   expectNews();
   later(renderPrompt, 60);
   later(derive, 250);
@@ -74,6 +74,12 @@ const fill = (id, what, make) => {
   if (shown.has(id) && isSame(shown.get(id), what)) return;
   shown.set(id, what);
   $(id).replaceChildren(...make());
+};
+
+// Tells about the input that was taken over, until the next one.
+const tell = (text) => {
+  $("taken").textContent = text;
+  $("taken").hidden = !text;
 };
 
 const stopped = (problem) => verdict("stopped", "bad", `the module stopped: ${problem.message}`);
@@ -476,7 +482,7 @@ $("pick").addEventListener("change", () => {
   state.turn = "";
   chat.text = ours[state.source] ?? "";
   template.text = "";
-  $("taken").hidden = true;
+  tell("");
   load();
 });
 $("turn").addEventListener("change", () => {
@@ -511,11 +517,19 @@ const specialTokens = (config) => {
   return Object.fromEntries(texts.filter(([, token]) => typeof token === "string"));
 };
 
+// The chat template for calls, or else the default one, or the only one.
 const chatTemplateOf = (templates) => {
   if (!Array.isArray(templates)) return templates;
-  const named = (wanted) => templates.find(({ name }) => name === wanted)?.template;
-  return named("tool_use") ?? named("default");
+  const named = (wanted) => templates.find((entry) => entry?.name === wanted);
+  const only = templates.length === 1 ? templates[0] : null;
+  return (named("tool_use") ?? named("default") ?? only)?.template;
 };
+
+// Why nothing was chosen.
+const problemOf = (templates) =>
+  Array.isArray(templates) && templates.length > 1
+    ? "; there are several chat templates, and none is the default"
+    : "; its chat template is not a text";
 
 // Takes the chat template, the special tokens and the response template of a tokenizer's file; false if it has none of them.
 const takeConfig = (text, name) => {
@@ -531,7 +545,8 @@ const takeConfig = (text, name) => {
   const own = config.response_template ?? (config.fields ? config : null);
   const parts = [typeof source === "string" && "the chat template", own && "the response template", ...Object.keys(tokens)];
   const found = parts.filter(Boolean);
-  if (!found.length) return false;
+  const problem = typeof source === "string" || !config.chat_template ? "" : problemOf(config.chat_template);
+  if (!found.length && !problem) return false;
   if (own) {
     state.template = config.fields ? text : JSON.stringify(own, null, 2);
     template.text = state.template;
@@ -543,8 +558,7 @@ const takeConfig = (text, name) => {
     if (!own) state.template = null;
     takeChat(source);
   } else load();
-  $("taken").textContent = `Taken from ${name}: ${found.join(", ")}`;
-  $("taken").hidden = false;
+  tell(`Taken from ${name}: ${found.join(", ") || "nothing"}${problem}`);
   return true;
 };
 
@@ -552,7 +566,7 @@ const takeChat = (text) => {
   state.source = "";
   state.turn = "";
   $("pick").value = "";
-  $("taken").hidden = true;
+  tell("");
   chat.text = text;
   load();
 };

@@ -358,6 +358,20 @@ onPage("a tokenizer_config.json is recognized when it is pasted or dropped", () 
   await page.until(`${PROVED} && ${RENDERED}.includes('<fin>')`);
   assert.equal(await page.value(text("chat")), SWITCHED);
   assert.equal(await page.value(TAKEN), "Taken from tokenizer_config.json: eos_token");
+  // The only chat template is taken whatever its name, and one of several without a default is not.
+  const rag = { name: "rag", template: SWITCHED.replace("assistant", "rag") };
+  for (const [templates, chat, told] of [
+    [[rag], rag.template, "the chat template, eos_token"],
+    [[{ ...rag, name: "default", template: "x" }, { ...rag, name: "tool_use" }], rag.template, "the chat template, eos_token"],
+    [[rag, { ...rag, name: "other" }], SWITCHED, "eos_token; there are several chat templates, and none is the default"],
+    [{ default: SWITCHED }, SWITCHED, "eos_token; its chat template is not a text"],
+  ]) {
+    await page.value(`chat.text = ${JSON.stringify(SWITCHED)}`);
+    await page.value(paste(JSON.stringify({ eos_token: "<fin>", chat_template: templates })));
+    assert.equal(await page.value(text("chat")), chat);
+    assert.equal(await page.value(TAKEN), `Taken from the pasted config: ${told}`);
+  }
+  await page.value(paste(CONFIG));
   // Other JSON is an output.
   await page.value(drop(["output.txt", '{"answer": 1}']));
   await page.until(`${text("output")} === '{"answer": 1}'`);
