@@ -47,6 +47,15 @@ const isToken = (name) => name.endsWith("_token");
 const valueOfJson = (json) =>
   JSON.parse(json, (_, value, { source }) => (typeof value === "number" ? JSON.rawJSON(source) : value));
 
+// The same for an object; null for anything else.
+const objectOfJson = (json) => {
+  try {
+    return json.trim().startsWith("{") ? valueOfJson(json) : null;
+  } catch {
+    return null;
+  }
+};
+
 // The text of a field for a value: texts as they are, unless they read as something else.
 const fieldText = (value) => {
   if (typeof value !== "string") return JSON.stringify(value);

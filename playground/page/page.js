@@ -449,12 +449,20 @@ const leave = () => {
 
 const restore = (kept) => {
   const text = (value) => (typeof value === "string" ? value : null);
-  state.source = text(kept.source) ?? (host ? "" : "example");
+  const source = text(kept.source) ?? (host ? "" : "example");
+  const isKnown = source === "" || Object.hasOwn(ours, source);
+  const isSet = kept.variables == null || objectOfJson(String(kept.variables)) !== null;
+  const problems = [
+    isKnown ? "" : `The link is about a chat template that this page lacks: ${source}.`,
+    isSet ? "" : "The variables of the link are not a JSON object, so none are set.",
+  ];
+  tell(problems.join(" ").trim());
+  state.source = isKnown ? source : "";
   state.template = text(kept.template);
-  state.variables = text(kept.variables);
+  state.variables = isSet ? text(kept.variables) : null;
   state.turn = text(kept.output) === null ? (text(kept.turn) ?? "") : null;
   isMade = false;
-  chat.text = state.source ? (ours[state.source] ?? "") : (text(kept.chat) ?? "");
+  chat.text = state.source ? ours[state.source] : (text(kept.chat) ?? "");
   $("pick").value = state.source;
   template.text = state.template ?? "";
   if (state.turn === null) {
@@ -465,12 +473,21 @@ const restore = (kept) => {
   return load();
 };
 
-const start = async () => restore((await visit.kept()) ?? {});
+const tellOfDamage = () => tell("The link can't be read: a part of it may be missing.");
+
+const start = async () => {
+  const kept = await visit.kept();
+  const loaded = restore(kept ?? {});
+  if (!kept && location.hash.length > 1) tellOfDamage();
+  await loaded;
+};
 
 // Another link in the address; one that is damaged discards nothing.
 const follow = async () => {
   const kept = await visit.kept();
-  await (kept ? restore(kept) : keep());
+  if (kept) return restore(kept);
+  tellOfDamage();
+  return keep();
 };
 
 for (const name of Object.keys(ours)) if (name !== "example") $("pick").append(new Option(name, name));
@@ -533,13 +550,8 @@ const problemOf = (templates) =>
 
 // Takes the chat template, the special tokens and the response template of a tokenizer's file; false if it has none of them.
 const takeConfig = (text, name) => {
-  let config = null;
-  try {
-    config = valueOfJson(text);
-  } catch {
-    return false;
-  }
-  if (!config || typeof config !== "object" || Array.isArray(config)) return false;
+  const config = objectOfJson(text);
+  if (!config) return false;
   const source = chatTemplateOf(config.chat_template);
   const tokens = specialTokens(config);
   const own = config.response_template ?? (config.fields ? config : null);

@@ -121,6 +121,25 @@ onPage("the link to the content moves the focus, and a damaged link discards not
   await page.value("location.hash = 'damaged'");
   await page.until("location.hash.length > 20");
   assert.equal(await page.value(text("chat")), SWITCHED);
+  assert.match(await page.value(TAKEN), /can't be read/);
+});
+
+onPage("what a link or a conversation lacks is named", () => `${address}#damaged`, {}, async (page) => {
+  const chat = "{{ messages[0].content }}";
+  await page.until(`${PROVED} && /can't be read/.test(${TAKEN})`);
+  for (const [state, told] of [
+    [{ source: "constructor" }, /chat template that this page lacks: constructor/],
+    ...["no JSON", "[1]", "5", "null"].map((variables) => [{ source: "", chat: variables, variables }, /not a JSON object/]),
+    [{ source: "", chat, variables: "{}" }, /^false$/],
+  ]) {
+    await page.value(`location.hash = ${JSON.stringify(new URL(linkTo(state)).hash)}`);
+    await page.until(`chat.text === ${JSON.stringify(state.chat ?? "")}`);
+    assert.match(String(await page.value(TAKEN)), told);
+  }
+  await page.until(`${RENDERED} === 'You are a helpful assistant.'`);
+  const deep = `[{"role": "user", "content": ${"[".repeat(1200)}${"]".repeat(1200)}}]`;
+  await page.value(`location.hash = ${JSON.stringify(new URL(linkTo({ source: "", chat, messages: deep })).hash)}`);
+  await page.until("document.getElementById('prompt-notes').textContent.includes('can\\'t be read')");
 });
 
 onPage("every mark is colored as the field that it opens, and leads to its line", () => address, {}, async (page) => {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use backchat::chat::{ChatTemplate, Origin, RenderError, RenderOptions, Rendered};
+use backchat::diagnostic::Diagnostic;
 use backchat::json::{self, Object, Value};
 use backchat_chats::chats::{Author, authors};
 use backchat_workbench::answers::NOW;
@@ -26,13 +27,17 @@ pub fn variables(chat_template: &str) -> Value {
 
 /// The prompt for a conversation: an object with `messages`, and with `tools` and other variables if there are any.
 pub fn prompt(chat_template: &str, conversation: &str) -> Value {
-    let Ok(Value::Object(mut context)) = json::read(conversation) else { return refused(None, "") };
+    let mut context = match json::read(conversation) {
+        Ok(Value::Object(context)) => context,
+        Ok(other) => return unreadable(format!("expected an object with the messages, not {}", other.kind())),
+        Err(error) => return unreadable(format!("the messages, the tools or the variables can't be read: {error}")),
+    };
     for name in ["tools", "documents"] {
         context.entry(name).or_default();
     }
     let options = RenderOptions::default().now(NOW.to_owned());
     let traced = options.clone().origins(true);
-    let failed = |error: RenderError| refused(Some(&error), chat_template);
+    let failed = |error: RenderError| refused(&error, chat_template);
     let template = match ChatTemplate::compile(chat_template) {
         Ok(template) => template,
         Err(error) => return failed(error),
@@ -48,11 +53,17 @@ pub fn prompt(chat_template: &str, conversation: &str) -> Value {
     }
 }
 
-fn refused(error: Option<&RenderError>, chat_template: &str) -> Value {
+fn refused(error: &RenderError, chat_template: &str) -> Value {
     let source = ChatTemplate::normalize(chat_template);
-    let problem = error.map(|error| note(&error.diagnostic(&source, ""), Some(&source)));
+    without_text(note(&error.diagnostic(&source, ""), Some(&source)))
+}
+
+fn unreadable(message: String) -> Value {
+    without_text(note(&Diagnostic::error("invalid-json", message), None))
+}
+
+fn without_text(problem: Value) -> Value {
     let none = || Value::List(Vec::new());
-    let problem = problem.unwrap_or_default();
     Value::from([("text", maybe(None)), ("runs", none()), ("origins", none()), ("problem", problem)])
 }
 
@@ -124,7 +135,17 @@ mod tests {
         let long = r#"{"messages": [{"role": "user"}, {"role": "user"}, {"role": "user"}]}"#;
         assert_eq!(line(&format!("\n{SOURCE}"), long), Some(2));
         assert_eq!(line("a\nb{% if", "{}"), Some(2));
-        assert_eq!(line(SOURCE, "[]"), None);
+    }
+
+    #[test]
+    fn a_conversation_that_is_not_read_is_a_problem() {
+        let deep = format!(r#"{{"messages": {}{}}}"#, "[".repeat(2000), "]".repeat(2000));
+        for (conversation, problem) in [("[]", "expected an object"), (&deep, "can't be read"), ("{", "can't be read")]
+        {
+            let prompt = prompt(SOURCE, conversation);
+            let message = prompt.get("problem").and_then(|problem| problem.get("message")?.as_str()).unwrap();
+            assert!(prompt.get("text") == Some(&Value::Null) && message.contains(problem), "{message}");
+        }
     }
 
     #[test]

@@ -102,7 +102,7 @@ export interface Prompt {
   /** What printed each piece of the prompt: the UTF-16 offset of the end of the piece, and those of the start and the end
    * of the place in the chat template. */
   origins: number[];
-  /** Why it was not rendered; also null if the conversation is not a JSON object. */
+  /** Why it was not rendered. */
   problem: Note | null;
 }
 export function variables(chatTemplate: string): Variable[] | null;
