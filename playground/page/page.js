@@ -417,15 +417,19 @@ $("take-fixture").addEventListener("click", () =>
   take("output.fixture", "fixture", template.text, prompt.text, output.text, toolsOfOutput()));
 $("take-patch").addEventListener("click", () => take("tokenizer_config.patch.json", "patch", template.text));
 
-$("share").addEventListener("click", async () => {
+// Chromium opens no address that is longer.
+const LONGEST_LINK = 2 * 1024 * 1024;
+
+// Copies the address, and returns what became of it.
+const copyLink = async () => {
   await keep();
+  if (location.href.length > LONGEST_LINK) return "Too long for a link";
+  return navigator.clipboard.writeText(location.href).then(() => "Copied", () => "Copy the address");
+};
+
+$("share").addEventListener("click", async () => {
   const field = $("share");
-  try {
-    await navigator.clipboard.writeText(location.href);
-    field.textContent = "Copied";
-  } catch {
-    field.textContent = "Copy the address";
-  }
+  field.textContent = await copyLink();
   setTimeout(() => (field.textContent = "Copy link"), 2000);
 });
 

@@ -106,6 +106,19 @@ onPage("all of it is in the address", () => address, {}, async (page) => {
   assert.equal(await other.value(text("output")), "<think>1 < 2 🚆</think>Yes.<end>");
   await other.until("document.getElementById('message').textContent.includes('1 < 2 🚆')");
   await other.close();
+  // Chromium opens no longer one.
+  const share = async () => {
+    await page.value("document.getElementById('share').click()");
+    await page.until("document.getElementById('share').textContent !== 'Copy link'");
+    return page.value("document.getElementById('share').textContent");
+  };
+  assert.match(await share(), /^Cop/);
+  await page.until("document.getElementById('share').textContent === 'Copy link'");
+  await page.value(`(() => {
+    const noise = Array.from({ length: 40 }, () => String.fromCharCode(...crypto.getRandomValues(new Uint8Array(65536)).map((byte) => 32 + (byte & 63))));
+    Object.defineProperty(conversation, "kept", { value: { messages: noise.join("") } });
+  })()`);
+  assert.equal(await share(), "Too long for a link");
   const damaged = await browser.page(`${address}#damaged`);
   await damaged.until(PROVED);
   await damaged.close();
