@@ -533,7 +533,12 @@ const takeFile = async (file) => {
 };
 
 const specialTokens = (config) => {
-  const tokens = Object.entries(config).filter(([key]) => isToken(key) && !key.startsWith("add_"));
+  const named = Object.entries(config).filter(([key]) => isToken(key) && !key.startsWith("add_"));
+  // Those of one model, under any name, replace others. transformers reads only the first of the mappings.
+  const mappings = [config.extra_special_tokens, config.model_specific_special_tokens];
+  const isMapping = (tokens) => tokens && typeof tokens === "object" && !Array.isArray(tokens);
+  const ofModel = mappings.filter(isMapping).map(Object.entries);
+  const tokens = [...named, ...(ofModel.find((entries) => entries.length) ?? [])];
   const texts = tokens.map(([key, token]) => [key, token?.content ?? token]);
   return Object.fromEntries(texts.filter(([, token]) => typeof token === "string"));
 };

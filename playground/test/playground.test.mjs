@@ -403,6 +403,9 @@ onPage("a tokenizer_config.json is recognized when it is pasted or dropped", () 
     assert.equal(await page.value(text("chat")), chat);
     assert.equal(await page.value(TAKEN), `Taken from the pasted config: ${told}`);
   }
+  const ofModel = { extra_special_tokens: { boi: "<b>", eos_token: "<e>" }, model_specific_special_tokens: { x: "<x>" } };
+  await page.value(paste(JSON.stringify({ eos_token: "</s>", ...ofModel, chat_template: "{{ boi }}{{ eos_token }}{{ x }}" })));
+  await page.until(`${RENDERED} === '<b><e>'`);
   await page.value(paste(CONFIG));
   // Other JSON is an output.
   await page.value(drop(["output.txt", '{"answer": 1}']));

@@ -85,7 +85,11 @@ pub(super) fn special_tokens(config: &Object) -> Object {
         _ => None,
     };
     let named = config.iter().filter(|(key, _)| key.ends_with("_token") && !key.starts_with("add_"));
-    let mut tokens: Object = named.filter_map(|(key, value)| Some((key, token(value)?))).collect();
+    // Those of one model, under any name, replace others. transformers reads only the first of the mappings.
+    let mappings = ["extra_special_tokens", "model_specific_special_tokens"];
+    let mut mappings = mappings.iter().filter_map(|key| config.get(key)?.as_object());
+    let of_model = mappings.find(|tokens| !tokens.is_empty()).into_iter().flatten();
+    let mut tokens: Object = named.chain(of_model).filter_map(|(key, value)| Some((key, token(value)?))).collect();
     if let Some(Value::List(more)) = config.get("additional_special_tokens") {
         let more: Vec<Value> = more.iter().filter_map(token).collect();
         if !more.is_empty() {
@@ -93,4 +97,31 @@ pub(super) fn special_tokens(config: &Object) -> Object {
         }
     }
     tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_of_one_model_are_special_tokens() {
+        for (config, tokens) in [
+            (
+                r#"{"extra_special_tokens": {"image_token": "<i>", "boi": "<b>"}}"#,
+                r#"{"image_token": "<i>", "boi": "<b>"}"#,
+            ),
+            (r#"{"model_specific_special_tokens": {"add_x_token": "<x>"}}"#, r#"{"add_x_token": "<x>"}"#),
+            (r#"{"extra_special_tokens": {"eos_token": "<e>"}, "eos_token": "</s>"}"#, r#"{"eos_token": "<e>"}"#),
+            (r#"{"extra_special_tokens": {"x": {"content": "<x>", "__type": "AddedToken"}}}"#, r#"{"x": "<x>"}"#),
+            (
+                r#"{"extra_special_tokens": {"x": "<x>"}, "model_specific_special_tokens": {"y": "<y>"}}"#,
+                r#"{"x": "<x>"}"#,
+            ),
+            (r#"{"extra_special_tokens": {}, "model_specific_special_tokens": {"y": "<y>"}}"#, r#"{"y": "<y>"}"#),
+            (r#"{"extra_special_tokens": ["<i>"], "add_bos_token": "yes"}"#, "{}"),
+        ] {
+            let Ok(Value::Object(config)) = json::read(config) else { panic!("{config}") };
+            assert_eq!(Value::Object(special_tokens(&config)).to_string(), tokens);
+        }
+    }
 }
