@@ -84,6 +84,7 @@ fn problems(recording: &Recording) -> Vec<String> {
             found.push(format!("`{}` could not be parsed: {reason}", recording.field_name(event.field)));
         }
     }
+    found.extend_from_slice(recording.doubts());
     found
 }
 
@@ -114,10 +115,18 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_region_is_a_problem() {
-        let read = read(TEMPLATE, "<bot>", "<call>{</call>", None);
-        let problems = read.get("problems").and_then(Value::as_list).unwrap();
-        assert!(problems[0].as_str().unwrap().starts_with("`calls` could not be parsed: "), "{problems:?}");
+    fn malformed_regions_and_lost_text_are_problems() {
+        for (output, problem) in [
+            ("<call>{</call>", "`calls` could not be parsed: "),
+            (
+                "<t>a</t><t>b</t>Yes",
+                "`thought` occurred more than once: the last region replaced an earlier value, \"a\"",
+            ),
+        ] {
+            let read = read(TEMPLATE, "<bot>", output, None);
+            let problems = read.get("problems").and_then(Value::as_list).unwrap();
+            assert!(problems[0].as_str().unwrap().starts_with(problem), "{problems:?}");
+        }
     }
 
     #[test]

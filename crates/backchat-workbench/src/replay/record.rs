@@ -179,6 +179,7 @@ impl Recorder {
             pending: Vec::new(),
             outcome: Outcome::Finished { missing: Vec::new() },
             problems: Vec::new(),
+            doubts: Vec::new(),
         };
         Self { recording, pending: Vec::new() }
     }
@@ -229,6 +230,7 @@ impl Recorder {
                 finished.events.iter().for_each(|event| self.take(event.borrowed()));
                 self.recording.outcome = Outcome::Finished { missing: finished.missing };
                 self.recording.problems = finished.problems;
+                self.recording.doubts = finished.notes;
             }
             Err(error) => self.recording.outcome = Outcome::Failed(error),
         }

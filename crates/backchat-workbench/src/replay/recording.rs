@@ -38,6 +38,8 @@ pub struct Recording {
     pub(super) outcome: Outcome,
     /// What went wrong, once the text has ended.
     pub(super) problems: Vec<Problem>,
+    /// What makes the answer doubtful, once the text has ended.
+    pub(super) doubts: Vec<String>,
 }
 
 /// A moment of a recorded parse: how many feeds were given and how many events were taken.
@@ -266,6 +268,11 @@ impl Recording {
     /// What went wrong in the text, in its order; empty as long as more of it may come, and in reference mode.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// What makes the answer doubtful, one sentence each; empty as long as more of the text may come.
+    pub fn doubts(&self) -> &[String] {
+        &self.doubts
     }
 
     /// The part of the text that a problem is about.
