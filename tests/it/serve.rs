@@ -549,6 +549,26 @@ fn an_answer_has_the_same_problems_whole_and_streamed() {
     assert_eq!(whole, asked(r#", "stream": true"#));
 }
 
+/// A client that rules calls out gets the same plain answer.
+#[test]
+fn without_calls_an_answer_is_trimmed_as_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = folder.path().join("output.txt");
+    fs::write(&recorded, "<think>\nok\n</think>\n\nHi").unwrap();
+    let server = Server::with(&["--replay", recorded.to_str().unwrap()]);
+    let messages = r#""messages": [{"role": "user", "content": "Hi"}]"#;
+    for (path, body, content) in [
+        ("chat/completions", format!(r#"{messages}, "tool_choice": "none""#), r#""content": "Hi""#),
+        ("responses", r#""input": "Hi", "tool_choice": "none""#.to_owned(), r#""text": "Hi""#),
+        ("messages", format!(r#"{messages}, "max_tokens": 9, "tool_choice": {{"type": "none"}}"#), r#""text": "Hi""#),
+    ] {
+        for stream in [false, true] {
+            let (_, answer) = server.ask(&format!("POST /v1/{path}"), &format!(r#"{{{body}, "stream": {stream}}}"#));
+            assert!(answer.contains(content) && !answer.contains(r"\nHi"), "{path}: {answer}");
+        }
+    }
+}
+
 #[test]
 fn failures_have_a_status_and_an_error() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,14 +3,16 @@
 //! The parser trims a region when it closes, so white space at its beginning is dropped here, and at its end it is held
 //! until text follows.
 
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::ops::Range;
 
-use crate::parser::{ClosedCall, EventRef, Parser, closed_calls};
+use crate::parser::{ClosedCall, EventRef, Parser, Trimmed, closed_calls};
 use crate::template::Field;
+use backchat_core::REASONING_KEYS;
 use backchat_core::json::{self, Value};
-use backchat_core::{REASONING_KEYS, python};
 
 pub use write::ReasoningName;
 
@@ -61,9 +63,6 @@ pub struct Deltas {
     /// Whether the client has the part of the prompt that belongs to the message.
     skips_prompt: bool,
     fields: Vec<TextField>,
-    /// White space held at the end of the open region's text.
-    space: String,
-    is_blank: bool,
     /// Where the open region begins.
     opened: usize,
     calls: usize,
@@ -107,15 +106,20 @@ impl WaitingCall {
 struct TextField {
     name: String,
     strips: bool,
+    /// Whether it is trimmed as a whole, rather than region by region.
+    strips_joined: bool,
+    trimmed: Trimmed,
     join: String,
     regions: usize,
 }
 
 impl TextField {
     fn new(field: &Field) -> Option<Self> {
-        let strips = field.content.strips_text()?;
+        let strips_joined = field.strips_joined;
+        let strips = field.content.strips_text()? || strips_joined;
         let join = field.join.clone().unwrap_or_default();
-        Some(Self { name: field.name.clone(), strips, join, regions: 0 })
+        let name = field.name.clone();
+        Some(Self { name, strips, strips_joined, trimmed: Trimmed::default(), join, regions: 0 })
     }
 }
 
@@ -125,7 +129,7 @@ impl Deltas {
         let fields = parser.template().fields().iter().filter_map(TextField::new).collect();
         // The kept text of ids has the part of the prompt that belongs to the message.
         let prefix = if parser.kept_text().is_some() { 0 } else { parser.prefix_length() };
-        Self { prefix, fields, is_blank: true, delivery, ..Self::default() }
+        Self { prefix, fields, delivery, ..Self::default() }
     }
 
     /// Adds text that is about to be fed.
@@ -141,7 +145,7 @@ impl Deltas {
     /// Declares that the client has what the prompt holds of the message: neither the white space at its end nor text in
     /// which a delimiter may have begun is sent.
     pub fn skip_prompt(&mut self) {
-        self.space.clear();
+        self.fields.iter_mut().for_each(|field| drop(field.trimmed.take_held()));
         self.skips_prompt = true;
     }
 
@@ -275,16 +279,14 @@ impl Deltas {
     }
 
     fn open(&mut self, name: &str, start: usize, sink: &mut dyn FnMut(Delta<'_>)) {
-        self.space.clear();
-        self.is_blank = true;
         self.skips = false;
         self.opened = start;
         self.calls_before = self.calls;
         self.is_reasoning = REASONING_KEYS.contains(&name);
         if let Some(field) = self.fields.iter_mut().find(|field| field.name == name) {
             field.regions += 1;
-            if !field.strips {
-                self.is_blank = false;
+            if !field.strips_joined {
+                field.trimmed = Trimmed::default();
             }
             if field.regions > 1 && !field.join.is_empty() {
                 send(name, &field.join, sink);
@@ -293,21 +295,13 @@ impl Deltas {
     }
 
     fn add(&mut self, name: &str, text: &str, sink: &mut dyn FnMut(Delta<'_>)) {
-        let Some(field) = self.fields.iter().find(|field| field.name == name) else { return };
+        let Some(field) = self.fields.iter_mut().find(|field| field.name == name) else { return };
         if !field.strips {
             return send(name, text, sink);
         }
-        let text = if self.is_blank { text.trim_start_matches(python::space::is_space) } else { text };
-        let kept = text.trim_end_matches(python::space::is_space);
-        if !kept.is_empty() {
-            self.is_blank = false;
-            if !self.space.is_empty() {
-                send(name, &std::mem::take(&mut self.space), sink);
-            }
-            send(name, kept, sink);
-        }
-        if !self.is_blank {
-            self.space.push_str(text.get(kept.len()..).unwrap_or_default());
+        let (before, kept) = field.trimmed.add(text);
+        for text in [before.as_str(), kept].into_iter().filter(|text| !text.is_empty()) {
+            send(name, text, sink);
         }
     }
 }

@@ -103,7 +103,7 @@ impl Machine {
             && let Ok(value) = content::region_value(field, text, &region.captures, self.mode)
         {
             // The reference reads no further. The events have the text, and the message keeps its value.
-            let Closer { span, captures } = &closer;
+            let Closer { span, captures, .. } = &closer;
             sink(EventRef::Close { field: &known.name, value: &value, captures, span: *span, body });
             return Ok(());
         }
@@ -202,7 +202,7 @@ impl Machine {
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
         let ReadCalls { value, deviations, is_unfinished } = read;
-        let Closing { field, plan, body, closer: Closer { span, .. }, .. } = closing;
+        let Closing { field, plan, body, closer: Closer { span, continues, .. }, .. } = closing;
         let value = match value {
             Ok(Some(value)) => value,
             Ok(None) => {
@@ -218,7 +218,7 @@ impl Machine {
         };
         let replaces = self.has_value(closing.region.field) && !field.repeats;
         let before = if replaces { self.message.value(field).cloned() } else { None };
-        let value = match self.message.insert(field, value) {
+        let value = match self.message.insert(field, value, continues) {
             Ok(value) => value,
             Err(failure) => return self.reject(&closing, failure, deviations, later, sink),
         };

@@ -314,7 +314,7 @@ impl Machine {
             self.close(Closer::none_at(next.start), sink)?;
             self.open(field, span, captures, sink);
         } else {
-            self.close(Closer { span, captures }, sink)?;
+            self.close(Closer::of(span, captures), sink)?;
         }
         (self.position, self.from) = (next.end, next.end);
         Ok(())
@@ -343,7 +343,7 @@ impl Machine {
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
         if opens {
-            self.close(Closer::none_at(span.start), sink)?;
+            self.close(Closer { continues: true, ..Closer::none_at(span.start) }, sink)?;
             self.region = Some(Region::new(field, span.start, Origin::Opened));
             if let Some(plan) = self.plan.fields.get(field) {
                 sink(EventRef::Open { field: &plan.name, captures: &[], span });
@@ -481,7 +481,7 @@ impl Machine {
         let name: Arc<str> = field.name.as_str().into();
         sink(EventRef::Open { field: &name, captures: &[], span: start });
         sink(EventRef::Chunk { field: &name, text: &text, dirty: false, span: body });
-        if let Ok(value) = self.message.insert(field, Value::from(text.as_str())) {
+        if let Ok(value) = self.message.insert(field, Value::from(text.as_str()), false) {
             sink(EventRef::Close { field: &name, value: &value, captures: &[], span: end, body });
         }
     }

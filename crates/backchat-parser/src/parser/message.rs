@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::trimmed::Trimmed;
 use crate::content::coerce::{Tools, cast_calls};
 use crate::content::{self, Capture, Mode, Reason};
 use crate::template::Field;
@@ -11,6 +12,8 @@ use backchat_core::json::{Object, Value};
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     entries: Object,
+    /// The text of the field that is trimmed once it is joined.
+    joined: Trimmed,
 }
 
 /// Why a region has no value.
@@ -49,7 +52,7 @@ pub(super) fn value_of(
 
 impl Message {
     pub fn new(defaults: &Object) -> Self {
-        Self { entries: defaults.clone() }
+        Self { entries: defaults.clone(), joined: Trimmed::default() }
     }
 
     pub fn has(&self, field: &Field) -> bool {
@@ -61,13 +64,25 @@ impl Message {
         self.entries.get(&field.name)
     }
 
-    /// Adds the value of a region and returns it; on failure the message is unchanged.
-    pub fn insert(&mut self, field: &Field, value: Value) -> Result<Cow<'_, Value>, NoValue> {
+    /// Adds the value of a region and returns it; on failure the message is unchanged. `continues`: more text of the field
+    /// follows the region.
+    pub fn insert(&mut self, field: &Field, value: Value, continues: bool) -> Result<Cow<'_, Value>, NoValue> {
         match (&field.join, field.repeats) {
-            (Some(join), true) => self.join(&field.name, join, &value).map(|()| Cow::Owned(value)),
+            (Some(join), true) => {
+                let value = if field.strips_joined { self.trimmed(value, continues) } else { value };
+                self.join(&field.name, join, &value).map(|()| Cow::Owned(value))
+            }
             (_, true) => self.append(&field.name, value).map(Cow::Borrowed),
             (_, false) => Ok(Cow::Borrowed(self.entries.entry(&field.name).insert(value))),
         }
+    }
+
+    /// The part of a region's text that belongs to the joined text, as far as that is certain.
+    fn trimmed(&mut self, value: Value, continues: bool) -> Value {
+        let Value::String(text) = &value else { return value };
+        let (before, kept) = self.joined.add(text);
+        let after = if continues { self.joined.take_held() } else { String::new() };
+        (before + kept + &after).into()
     }
 
     fn join(&mut self, name: &str, join: &str, value: &Value) -> Result<(), NoValue> {

@@ -60,6 +60,7 @@ mod token_feed;
 mod token_template;
 #[cfg(test)]
 mod token_tests;
+mod trimmed;
 
 pub use crate::content::coerce::{Tools, ToolsError};
 pub use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy, UnknownPolicy};
@@ -80,6 +81,7 @@ pub use problem::Problem;
 pub use signals::Malformed;
 pub use span::Span;
 pub use token_template::{Policy, TokenTemplate, TokenTemplateError};
+pub(crate) use trimmed::Trimmed;
 
 use std::sync::Arc;
 

@@ -36,12 +36,18 @@ pub(super) struct Closer {
     pub span: Span,
     /// The named captures of its pattern.
     pub captures: Vec<Capture>,
+    /// Whether more text of the same field follows.
+    pub continues: bool,
 }
 
 impl Closer {
+    pub fn of(span: Span, captures: Vec<Capture>) -> Self {
+        Self { span, captures, continues: false }
+    }
+
     /// An end at a place, without a delimiter of the field.
     pub fn none_at(place: usize) -> Self {
-        Self { span: Span::new(place, place), captures: Vec::new() }
+        Self::of(Span::new(place, place), Vec::new())
     }
 }
 

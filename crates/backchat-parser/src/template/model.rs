@@ -63,6 +63,8 @@ pub struct Field {
     pub(super) content_args: Value,
     /// How a parser treats its regions.
     pub(crate) regions: Regions,
+    /// Whether the text is trimmed once its regions are joined, rather than each region.
+    pub(crate) strips_joined: bool,
 }
 
 /// How a parser treats the regions of a field.
@@ -145,6 +147,7 @@ impl Template {
     pub(crate) fn treating(&self, regions: impl Fn(&Field) -> Regions) -> Self {
         let mut fields = self.parts.fields.clone();
         let mut takes_more = false;
+        let strips = fields.iter().any(|field| field.name == "content" && field.content.strips_text() == Some(true));
         for field in &mut fields {
             field.regions = regions(field);
             takes_more |= field.regions == Regions::AsWritten;
@@ -156,6 +159,7 @@ impl Template {
                 field.repeats = true;
                 field.join.get_or_insert_default();
                 // The white space between two pieces is theirs.
+                field.strips_joined = strips;
                 if let ContentSpec::Text { strip } = &mut field.content {
                     *strip = false;
                 }

@@ -191,7 +191,7 @@ impl Machine {
     fn close_by(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<usize, ParseError> {
         let closer = self.region.as_ref().and_then(|region| self.plan.closer(region.field));
         let captures = closer.map(|closer| self.buffer.view(true).captures_at(closer, start)).unwrap_or_default();
-        self.close(Closer { span: Span::new(start, end), captures }, sink)?;
+        self.close(Closer::of(Span::new(start, end), captures), sink)?;
         (self.position, self.from) = (end, end);
         Ok(end)
     }

@@ -50,6 +50,7 @@ pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) 
         transform,
         content_args,
         regions: Default::default(),
+        strips_joined: false,
     };
     shape_of_value(check, &at, &field);
     Some(field)
