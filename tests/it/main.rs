@@ -69,6 +69,7 @@ mod schema;
 mod second_renderer;
 mod serde;
 mod serve;
+mod serve_engine;
 mod source;
 mod support;
 mod svg;

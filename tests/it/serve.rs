@@ -15,7 +15,7 @@ const TOOLS: &str = r#"[{"type": "function", "function": {"name": "get_weather",
     "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]"#;
 
 /// The head and the body of a message of HTTP whose body has a length, or ends with the connection.
-fn message(stream: &mut impl BufRead) -> (String, String) {
+pub fn message(stream: &mut impl BufRead) -> (String, String) {
     let (mut head, mut length) = (String::new(), None);
     loop {
         let mut line = String::new();
@@ -143,14 +143,14 @@ fn events(path: &str) -> String {
 }
 
 /// A server in front of an engine, ended when it is dropped.
-struct Server(Child, String);
+pub struct Server(Child, String);
 
 impl Server {
     fn start(upstream: &str, record: &Path) -> Self {
         Self::with(&["--engine", "vllm", "--upstream", upstream, "--record", record.to_str().unwrap()])
     }
 
-    fn with(options: &[&str]) -> Self {
+    pub fn with(options: &[&str]) -> Self {
         Self::of("chat_templates/qwen3.jinja", options)
     }
 
@@ -169,7 +169,7 @@ impl Server {
         Self(server, address)
     }
 
-    fn ask(&self, head: &str, body: &str) -> (String, String) {
+    pub fn ask(&self, head: &str, body: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.1).unwrap();
         let length = body.len();
         write!(

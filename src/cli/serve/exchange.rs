@@ -61,6 +61,7 @@ pub struct Exchange {
     links: Vec<Link>,
     streams: bool,
     began: Instant,
+    /// When the engine last wrote a part of the answer, which comments and empty events are not, or the client took it.
     read_at: Instant,
     timer: Pin<Box<Sleep>>,
     /// The timer for the engine's silence.
@@ -219,7 +220,7 @@ impl Exchange {
         let limit = self.server.options.timeout_first;
         self.timer.as_mut().reset((self.began + limit).into());
         loop {
-            self.read(limit).await?;
+            self.read(self.began, limit).await?;
             if self.turn.has_begun() {
                 break;
             }
@@ -239,13 +240,14 @@ impl Exchange {
         self.links.iter().all(|link| link.is_over)
     }
 
-    /// Reads available data from any link, and applies what came before a failure.
-    async fn read(&mut self, limit: Duration) -> Result<(), Failed> {
+    /// Reads available data from any link, and applies what came before a failure. Fails if there is no part of the answer
+    /// within the limit from then on.
+    async fn read(&mut self, since: Instant, limit: Duration) -> Result<(), Failed> {
         let mut replies = Vec::new();
         if std::mem::replace(&mut self.limit, limit) != limit {
-            self.timer.as_mut().reset((self.read_at + limit).into());
+            self.timer.as_mut().reset((since + limit).into());
         }
-        let Self { links, timer, cut, read_at, .. } = self;
+        let Self { links, timer, cut, .. } = self;
         let mut new = Vec::new();
         let mut has_read = false;
         let result = poll_fn(|context| {
@@ -277,14 +279,19 @@ impl Exchange {
             }
             // The timer is reset only when it fires: most pieces come long before.
             while timer.as_mut().poll(context).is_ready() {
-                if read_at.elapsed() >= limit {
+                if since.elapsed() >= limit {
                     return Poll::Ready(Err(too_late(limit)));
                 }
-                timer.as_mut().reset((*read_at + limit).into());
+                timer.as_mut().reset((since + limit).into());
             }
             Poll::Pending
         })
         .await;
+        if replies.is_empty() {
+            // Data without a reply may come so fast that the timer is never polled.
+            let is_late = since.elapsed() >= limit && !self.is_over();
+            return result.and_then(|()| if is_late { Err(too_late(limit)) } else { Ok(()) });
+        }
         self.read_at = Instant::now();
         self.take(replies)?;
         result
@@ -308,7 +315,7 @@ impl Exchange {
             let message = "the engine ended the stream without a finish reason";
             return Err(Failed::new(Outcome::UpstreamClosed, 502, message));
         }
-        match self.read(limit).await {
+        match self.read(self.read_at, limit).await {
             // The answer is complete; only its count of tokens is missing.
             Err(_) if self.turn.has_ended() => Ok(false),
             Err(failed) => Err(failed),
@@ -324,6 +331,8 @@ impl Exchange {
                 let overhead = self.read_at.elapsed();
                 self.server.metrics.borrow_mut().overhead.add(overhead);
                 outlet.send(self.turn.unsent()).await;
+                // Meanwhile nothing was read.
+                self.read_at = Instant::now();
             }
             match self.next().await {
                 Ok(true) => {}
@@ -397,7 +406,7 @@ impl Drop for Exchange {
 }
 
 pub fn too_late(limit: Duration) -> Failed {
-    let message = format!("the engine wrote nothing for {} s", limit.as_secs());
+    let message = format!("the engine wrote no text for {} s", limit.as_secs());
     Failed::new(Outcome::UpstreamTimeout, 504, message)
 }
 
