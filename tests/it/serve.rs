@@ -375,6 +375,8 @@ fn an_engine_that_breaks_off_ends_a_stream_with_an_error() {
     ] {
         let (_, answer) = server.ask(&format!("POST /v1/{path}"), &format!(r#"{{"stream": true, {body}}}"#));
         assert!(answer.contains("Hi") && answer.contains(error) && !answer.contains(end), "{path}: {answer}");
+        // Of a response it is the last event, which the end of the body follows.
+        assert_eq!(answer.ends_with("\r\n0\r\n\r\n"), path == "responses", "{path}: {answer}");
     }
 }
 

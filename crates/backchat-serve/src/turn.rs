@@ -227,6 +227,11 @@ impl Turn {
         self.writer.fail(error);
     }
 
+    /// Whether a stream may end after the event of a failure.
+    pub fn ends_by_failing(&self) -> bool {
+        self.writer.ends_by_failing()
+    }
+
     /// The whole answer.
     pub fn whole(&mut self) -> Value {
         let usage = self.count();

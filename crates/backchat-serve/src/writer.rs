@@ -37,6 +37,11 @@ pub trait Writer: Debug {
     /// Writes the event of a failure, which is the last.
     fn fail(&mut self, error: &ApiError);
 
+    /// Whether a stream may end after the event of a failure, as clients take it for the result.
+    fn ends_by_failing(&self) -> bool {
+        false
+    }
+
     /// The events that were not sent yet.
     fn unsent(&mut self) -> &mut String;
 

@@ -338,11 +338,11 @@ impl Exchange {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(failed) => {
-                    // Clients raise an error on it, and the connection closes without the end of the body.
                     self.turn.fail(&failed.error);
                     self.close(failed.outcome, "200");
                     outlet.send(self.turn.unsent()).await;
-                    return Err(BrokenOff);
+                    // In other APIs the body breaks off, so that no client takes the answer for whole.
+                    return if self.turn.ends_by_failing() { Ok(()) } else { Err(BrokenOff) };
                 }
             }
         }

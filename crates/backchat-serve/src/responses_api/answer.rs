@@ -228,6 +228,10 @@ impl Writer for Response {
         self.events.add("response.failed", &[("response", Value::Object(body))]);
     }
 
+    fn ends_by_failing(&self) -> bool {
+        true
+    }
+
     fn unsent(&mut self) -> &mut String {
         &mut self.events.unsent
     }
