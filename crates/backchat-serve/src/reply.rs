@@ -97,12 +97,20 @@ pub struct ReplyReader {
     known: Vec<usize>,
     /// The number of the choice that is the stream's first.
     first: usize,
+    /// The most alternatives that a token has in the log probabilities.
+    alternatives: usize,
 }
 
 impl ReplyReader {
     /// A reader for one stream of an engine. `pieces`: its events contain only new text, as with all engines but one.
     pub fn new(engine: Engine, pieces: bool, first: usize) -> Self {
-        Self { engine, pieces, line: Vec::new(), is_first: true, known: Vec::new(), first }
+        Self { engine, pieces, line: Vec::new(), is_first: true, known: Vec::new(), first, alternatives: 0 }
+    }
+
+    /// Gives each token's log probability up to this many alternatives. Engines list more than they are asked for.
+    #[must_use]
+    pub fn with_alternatives(self, most: u64) -> Self {
+        Self { alternatives: usize::try_from(most).unwrap_or(usize::MAX), ..self }
     }
 
     /// Feeds bytes as received. If the engine reports an error, or sends invalid data, earlier replies are in
@@ -171,7 +179,7 @@ impl ReplyReader {
 
     fn llama_cpp(&self, event: &Value, replies: &mut Vec<Reply>) {
         let mut choice = self.choice(event, replies);
-        choice.logprobs(list(event, "completion_probabilities").to_vec());
+        choice.logprobs(list(event, "completion_probabilities").to_vec(), self.alternatives);
         choice.text(text(event, "content"));
         choice.tokens(event.get("tokens"));
         choice.usage(event, ["tokens_evaluated", "tokens_predicted"]);
@@ -187,7 +195,7 @@ impl ReplyReader {
         let choices = event.get("choices").and_then(Value::as_list).unwrap_or_default();
         for one in choices {
             let mut choice = self.choice(one, replies);
-            choice.logprobs(one.get("logprobs").map(logprobs).unwrap_or_default());
+            choice.logprobs(one.get("logprobs").map(logprobs).unwrap_or_default(), self.alternatives);
             choice.text(text(one, "text"));
             choice.tokens(one.get("token_ids"));
             if let Some(counts) = counts {
@@ -268,7 +276,8 @@ impl Choice<'_> {
         }
     }
 
-    fn logprobs(&mut self, tokens: Vec<Value>) {
+    fn logprobs(&mut self, mut tokens: Vec<Value>, alternatives: usize) {
+        tokens.iter_mut().for_each(|token| keep_likeliest(token, alternatives));
         if !tokens.is_empty() {
             self.add(Update::Logprobs(tokens));
         }
@@ -334,6 +343,15 @@ fn logprobs(given: &Value) -> Vec<Value> {
         Value::Object(entries)
     };
     tokens.map(one).collect()
+}
+
+/// Keeps this many of a token's alternatives: the likeliest, as an engine may list the token itself first.
+fn keep_likeliest(token: &mut Value, most: usize) {
+    let Value::Object(entries) = token else { return };
+    let Some(Value::List(alternatives)) = entries.get_mut("top_logprobs") else { return };
+    let logprob = |one: &Value| one.get("logprob").and_then(Value::as_f64).unwrap_or(f64::NEG_INFINITY);
+    alternatives.sort_by(|one, other| logprob(other).total_cmp(&logprob(one)));
+    alternatives.truncate(most);
 }
 
 fn token_logprob(token: &str, logprob: &Value) -> Value {
@@ -468,9 +486,32 @@ mod tests {
             (Engine::Vllm, format!(r#"{{"choices": [{{"index": 0, "text": "x", "logprobs": {lists}}}]}}"#)),
         ] {
             let mut replies = Vec::new();
-            ReplyReader::new(engine, true, 0).feed(format!("data: {event}\n").as_bytes(), &mut replies).unwrap();
+            let mut reader = ReplyReader::new(engine, true, 0).with_alternatives(1);
+            reader.feed(format!("data: {event}\n").as_bytes(), &mut replies).unwrap();
             let expected = Reply::Choice(0, Update::Logprobs(vec![json::read(own).unwrap()]));
             assert_eq!(replies, [expected, Reply::Choice(0, Update::Text("x".to_owned()))], "{engine:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_has_as_many_alternatives_as_were_asked_for() {
+        let own = r#"{"token": "b", "logprob": -1.5, "top_logprobs": [{"token": "a", "logprob": -0.5},
+            {"token": "b", "logprob": -1.5}, {"token": "c", "logprob": -2}]}"#;
+        // vLLM lists the token itself first, however likely it is.
+        let lists = r#"{"tokens": ["b"], "token_logprobs": [-1.5], "top_logprobs": [{"b": -1.5, "a": -0.5, "c": -2}]}"#;
+        for (engine, event) in [
+            (Engine::LlamaCpp, format!(r#"{{"content": "x", "completion_probabilities": [{own}]}}"#)),
+            (Engine::Vllm, format!(r#"{{"choices": [{{"text": "x", "logprobs": {lists}}}]}}"#)),
+        ] {
+            for (most, expected) in [(0, ""), (1, "a"), (2, "ab"), (20, "abc")] {
+                let mut replies = Vec::new();
+                let mut reader = ReplyReader::new(engine, true, 0).with_alternatives(most);
+                reader.feed(format!("data: {}\n", event.replace('\n', "")).as_bytes(), &mut replies).unwrap();
+                let Reply::Choice(0, Update::Logprobs(tokens)) = &replies[0] else { panic!("{replies:?}") };
+                let found: String = list(&tokens[0], "top_logprobs").iter().map(|one| text(one, "token")).collect();
+                assert_eq!(found, expected, "{engine:?} asked for {most}");
+                assert_eq!(text(&tokens[0], "token"), "b");
+            }
         }
     }
 

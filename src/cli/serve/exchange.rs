@@ -209,7 +209,8 @@ impl Exchange {
                 }
                 Ok(Ok(incomplete)) => incomplete,
             };
-            let replies = ReplyReader::new(self.server.engine, facts.streams_pieces, choice);
+            let replies = ReplyReader::new(self.server.engine, facts.streams_pieces, choice)
+                .with_alternatives(request.logprobs.unwrap_or(0));
             self.links.push(Link { incomplete, replies, is_over: false });
         }
         Ok(())
