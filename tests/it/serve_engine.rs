@@ -56,3 +56,36 @@ fn only_parts_of_the_answer_reset_a_timeout() {
         assert!(began.elapsed() < Duration::from_secs(20), "{case}");
     }
 }
+
+/// Compressed answers are not asked for. The body of one that comes all the same is only passed on.
+#[test]
+fn a_compressed_answer_is_named() {
+    for (path, body, engines, status, word) in [
+        (
+            "chat/completions",
+            format!("{{{MESSAGES}}}"),
+            200,
+            502,
+            "cannot be read: the body is compressed (`Content-Encoding: gzip`)",
+        ),
+        (
+            "chat/completions",
+            format!("{{{MESSAGES}}}"),
+            400,
+            400,
+            "(400): the body is compressed (`Content-Encoding: gzip`)",
+        ),
+        ("completions", r#"{"prompt": "Once"}"#.to_owned(), 200, 200, "content-encoding: gzip\r\n"),
+    ] {
+        let upstream = engine(move |head, stream| {
+            let is_asked = !head.to_ascii_lowercase().contains("accept-encoding: identity\r\n");
+            let encoding = if is_asked { "identity" } else { "gzip" };
+            let head = format!("HTTP/1.1 {engines} X\r\nContent-Encoding: {encoding}\r\nContent-Length: 3");
+            let _ = write!(stream, "{head}\r\n\r\nzip");
+        });
+        let server = Server::with(&["--engine", "openai", "--upstream", &upstream]);
+        let (head, answer) = server.ask(&format!("POST /v1/{path}"), &body);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {head}{answer}");
+        assert!((head + &answer).contains(word), "{path}: {answer}");
+    }
+}

@@ -209,6 +209,10 @@ impl Exchange {
                 }
                 Ok(Ok(incomplete)) => incomplete,
             };
+            if let Some(reason) = incomplete.unreadable() {
+                let message = format!("the engine's answer cannot be read: {reason}");
+                return Err(Failed::new(Outcome::UpstreamError, 502, message));
+            }
             let replies = ReplyReader::new(self.server.engine, facts.streams_pieces, choice)
                 .with_alternatives(request.logprobs.unwrap_or(0));
             self.links.push(Link { incomplete, replies, is_over: false });
@@ -414,7 +418,10 @@ pub fn too_late(limit: Duration) -> Failed {
 /// The error response for a request that the engine refuses.
 pub async fn refusal(mut answer: Incomplete) -> Failed {
     let status = answer.status;
-    let text = answer.text().await;
+    let text = match answer.unreadable() {
+        Some(reason) => reason,
+        None => answer.text().await,
+    };
     let value = json::read(&text).unwrap_or_default();
     let reason = value.get("error").map(error_text).or_else(|| Some(value.get("message")?.as_str()?.to_owned()));
     let reason = reason.unwrap_or_else(|| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response};
 
 use super::exchange::{Failed, OpenStream, refusal, too_late};
@@ -29,12 +29,13 @@ pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoi
     let begun = begin(&server, &body).await.inspect_err(|error| server.count_refused(error))?;
     let (answer, guard) = begun;
     Metrics::count(&mut server.metrics.borrow_mut().requests, "200");
-    let kind = answer.headers.get(CONTENT_TYPE).cloned();
+    let (kind, encoding) = (answer.headers.get(CONTENT_TYPE).cloned(), answer.headers.get(CONTENT_ENCODING).cloned());
     let outlet = Outlet::default();
     let work = pass_on(server, answer, outlet.clone(), guard);
     let mut response = Response::new(Outgoing::written(outlet, work));
     let kind = kind.unwrap_or(HeaderValue::from_static("application/json"));
     response.headers_mut().insert(CONTENT_TYPE, kind);
+    response.headers_mut().extend(encoding.map(|encoding| (CONTENT_ENCODING, encoding)));
     Ok(response)
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1::SendRequest;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -114,6 +114,7 @@ impl Target {
             .method(method)
             .uri(format!("{}{path}", self.base))
             .header(HOST, authority)
+            .header(ACCEPT_ENCODING, "identity")
             .header(CONTENT_TYPE, "application/json");
         if let Some(key) = &self.key {
             request = request.header(AUTHORIZATION, key);
@@ -178,6 +179,13 @@ impl Upstream {
 }
 
 impl Incomplete {
+    /// Why the body cannot be read, if the engine compressed it unasked.
+    pub fn unreadable(&self) -> Option<String> {
+        let encoding = String::from_utf8_lossy(self.headers.get(CONTENT_ENCODING)?.as_bytes());
+        let is_plain = encoding.trim().is_empty() || encoding.trim().eq_ignore_ascii_case("identity");
+        (!is_plain).then(|| format!("the body is compressed (`Content-Encoding: {encoding}`), which was not asked for"))
+    }
+
     /// The next bytes; `None` at the end.
     pub fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, hyper::Error>>> {
         let body = match &mut self.body {
