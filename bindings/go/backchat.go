@@ -3,6 +3,9 @@
 //
 // It needs the C library, found by pkg-config. A Template, Tools and Tokens may be used by many goroutines at once; calls of
 // one Parser wait for each other.
+//
+// Close what you no longer need: its memory is C's, which the garbage collector does not see. What is not closed is freed once
+// it is collected.
 package backchat
 
 /*
@@ -37,6 +40,7 @@ import "C"
 
 import (
 	"encoding/json"
+	"errors"
 	"runtime"
 	"sync"
 	"unsafe"
@@ -55,6 +59,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return "backchat: " + e.Message }
+
+// ErrClosed is the error of every use after Close, and of a value that was not loaded.
+var ErrClosed = errors.New("backchat: the template, tools, tokens or parser is closed")
 
 // check makes a call, and fetches its error from the thread that made it.
 func check(call func() C.bc_status) error {
@@ -79,51 +86,108 @@ func data(s string) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&s))
 }
 
+// handle is an object of the C library.
+type handle struct {
+	lock    sync.RWMutex
+	pointer unsafe.Pointer
+}
+
+// made is the handle that a call makes. It is freed once nothing uses it any more, unless it was closed before.
+func made(call func(*unsafe.Pointer) C.bc_status) (*handle, error) {
+	h := &handle{}
+	if err := check(func() C.bc_status { return call(&h.pointer) }); err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(h, (*handle).close)
+	return h, nil
+}
+
+func (h *handle) close() {
+	if h == nil {
+		return
+	}
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	runtime.SetFinalizer(h, nil)
+	C.bc_free(h.pointer)
+	h.pointer = nil
+}
+
+// shared keeps the handle open during a call, next to others.
+func (h *handle) shared(call func(unsafe.Pointer) error) error {
+	if h == nil {
+		return ErrClosed
+	}
+	return h.use(h.lock.RLocker(), call)
+}
+
+// alone keeps the handle open during a call, next to which there is no other.
+func (h *handle) alone(call func(unsafe.Pointer) error) error {
+	if h == nil {
+		return ErrClosed
+	}
+	return h.use(&h.lock, call)
+}
+
+func (h *handle) use(lock sync.Locker, call func(unsafe.Pointer) error) error {
+	lock.Lock()
+	defer lock.Unlock()
+	if h.pointer == nil {
+		return ErrClosed
+	}
+	return call(h.pointer)
+}
+
 // Template is a response template.
-type Template struct{ handle *C.bc_template }
+type Template struct{ handle *handle }
 
 // Load reads a response template from its JSON.
 func Load(templateJSON string) (*Template, error) {
-	t := &Template{}
-	err := check(func() C.bc_status {
-		return C.bc_template_load((*C.char)(data(templateJSON)), C.size_t(len(templateJSON)), &t.handle)
+	h, err := made(func(handle *unsafe.Pointer) C.bc_status {
+		return C.bc_template_load((*C.char)(data(templateJSON)), C.size_t(len(templateJSON)), (**C.bc_template)(unsafe.Pointer(handle)))
 	})
-	return owned(t, err, func() unsafe.Pointer { return unsafe.Pointer(t.handle) })
-}
-
-// owned frees the handle of a value once it is not used any more.
-func owned[T any](value *T, err error, handle func() unsafe.Pointer) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	pointer := handle()
-	runtime.SetFinalizer(value, func(*T) { C.bc_free(pointer) })
-	return value, nil
+	return &Template{h}, nil
 }
 
+// Close frees the template. Its parsers live on.
+func (t *Template) Close() { t.handle.close() }
+
 // Tools are the tools of a request, whose schemas give the types of arguments.
-type Tools struct{ handle *C.bc_tools }
+type Tools struct{ handle *handle }
 
 // LoadTools reads a JSON list of tools, as in OpenAI's protocol.
 func LoadTools(toolsJSON string) (*Tools, error) {
-	t := &Tools{}
-	err := check(func() C.bc_status {
-		return C.bc_tools_load((*C.char)(data(toolsJSON)), C.size_t(len(toolsJSON)), &t.handle)
+	h, err := made(func(handle *unsafe.Pointer) C.bc_status {
+		return C.bc_tools_load((*C.char)(data(toolsJSON)), C.size_t(len(toolsJSON)), (**C.bc_tools)(unsafe.Pointer(handle)))
 	})
-	return owned(t, err, func() unsafe.Pointer { return unsafe.Pointer(t.handle) })
+	if err != nil {
+		return nil, err
+	}
+	return &Tools{h}, nil
 }
 
+// Close frees the tools. Parsers that were made with them live on.
+func (t *Tools) Close() { t.handle.close() }
+
 // Tokens is the text of each id of a tokenizer.
-type Tokens struct{ handle *C.bc_tokens }
+type Tokens struct{ handle *handle }
 
 // LoadTokens reads a tokenizer.json.
 func LoadTokens(tokenizerJSON string) (*Tokens, error) {
-	t := &Tokens{}
-	err := check(func() C.bc_status {
-		return C.bc_tokens_load((*C.char)(data(tokenizerJSON)), C.size_t(len(tokenizerJSON)), &t.handle)
+	h, err := made(func(handle *unsafe.Pointer) C.bc_status {
+		return C.bc_tokens_load((*C.char)(data(tokenizerJSON)), C.size_t(len(tokenizerJSON)), (**C.bc_tokens)(unsafe.Pointer(handle)))
 	})
-	return owned(t, err, func() unsafe.Pointer { return unsafe.Pointer(t.handle) })
+	if err != nil {
+		return nil, err
+	}
+	return &Tokens{h}, nil
 }
+
+// Close frees the tokens. Templates that were made with them live on.
+func (t *Tokens) Close() { t.handle.close() }
 
 // Policy is how markers are recognized in ids.
 type Policy uint32
@@ -136,14 +200,21 @@ const (
 )
 
 // WithTokens is the template for parsers of ids.
-func (t *Template) WithTokens(tokens *Tokens, policy Policy) (*Template, error) {
-	ids := &Template{}
-	err := check(func() C.bc_status {
-		return C.bc_template_with_tokens(t.handle, tokens.handle, C.uint32_t(policy), &ids.handle)
+func (t *Template) WithTokens(tokens *Tokens, policy Policy) (ids *Template, err error) {
+	err = t.handle.shared(func(template unsafe.Pointer) error {
+		return tokens.handle.shared(func(tokens unsafe.Pointer) error {
+			h, err := made(func(handle *unsafe.Pointer) C.bc_status {
+				return C.bc_template_with_tokens((*C.bc_template)(template), (*C.bc_tokens)(tokens), C.uint32_t(policy),
+					(**C.bc_template)(unsafe.Pointer(handle)))
+			})
+			ids = &Template{h}
+			return err
+		})
 	})
-	runtime.KeepAlive(t)
-	runtime.KeepAlive(tokens)
-	return owned(ids, err, func() unsafe.Pointer { return unsafe.Pointer(ids.handle) })
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
 }
 
 // Options say how to parse. The zero value has the default of every option.
@@ -231,23 +302,21 @@ type Event struct {
 
 // Parser reads one message.
 type Parser struct {
-	lock   sync.Mutex
-	handle *C.bc_parser
-	// The template may be collected before the parser: the library keeps what it needs.
+	handle  *handle
 	initial []Event
 }
 
 // Parser begins a message. prefix is the prompt up to the model's output.
 func (t *Template) Parser(prefix string, options Options) (*Parser, error) {
-	return t.begin(options, func(given *C.bc_options, handle **C.bc_parser) C.bc_status {
-		return C.bc_parser_new(t.handle, (*C.char)(data(prefix)), C.size_t(len(prefix)), given, handle)
+	return t.begin(options, func(template *C.bc_template, given *C.bc_options, parser **C.bc_parser) C.bc_status {
+		return C.bc_parser_new(template, (*C.char)(data(prefix)), C.size_t(len(prefix)), given, parser)
 	})
 }
 
 // ParserAfterIDs begins a message after a prompt that is ids. The template is one of WithTokens.
 func (t *Template) ParserAfterIDs(prompt []uint32, options Options) (*Parser, error) {
-	return t.begin(options, func(given *C.bc_options, handle **C.bc_parser) C.bc_status {
-		return C.bc_parser_new_after_ids(t.handle, ids(prompt), C.size_t(len(prompt)), given, handle)
+	return t.begin(options, func(template *C.bc_template, given *C.bc_options, parser **C.bc_parser) C.bc_status {
+		return C.bc_parser_new_after_ids(template, ids(prompt), C.size_t(len(prompt)), given, parser)
 	})
 }
 
@@ -258,21 +327,38 @@ func ids(list []uint32) *C.uint32_t {
 	return (*C.uint32_t)(unsafe.Pointer(&list[0]))
 }
 
-func (t *Template) begin(options Options, make func(*C.bc_options, **C.bc_parser) C.bc_status) (*Parser, error) {
+type begins func(*C.bc_template, *C.bc_options, **C.bc_parser) C.bc_status
+
+func (t *Template) begin(options Options, begin begins) (*Parser, error) {
 	given := options.inC()
 	defer freeInC(given)
 	p := &Parser{}
-	err := check(func() C.bc_status { return make(given, &p.handle) })
-	runtime.KeepAlive(t)
-	runtime.KeepAlive(options.Tools)
-	if p, err = owned(p, err, func() unsafe.Pointer { return unsafe.Pointer(p.handle) }); err != nil {
+	in := func(template unsafe.Pointer) (err error) {
+		p.handle, err = made(func(parser *unsafe.Pointer) C.bc_status {
+			return begin((*C.bc_template)(template), given, (**C.bc_parser)(unsafe.Pointer(parser)))
+		})
+		return err
+	}
+	err := t.handle.shared(func(template unsafe.Pointer) error {
+		if options.Tools == nil {
+			return in(template)
+		}
+		return options.Tools.handle.shared(func(tools unsafe.Pointer) error {
+			given.tools = (*C.bc_tools)(tools)
+			return in(template)
+		})
+	})
+	if err != nil {
 		return nil, err
 	}
-	p.initial, err = p.events(func(events **C.events, count *C.size_t) C.bc_status {
-		return C.kept(p.handle, events, count)
+	p.initial, err = p.events(func(parser *C.bc_parser, events **C.events, count *C.size_t) C.bc_status {
+		return C.kept(parser, events, count)
 	})
 	return p, err
 }
+
+// Close frees the parser. Events and deltas that it returned stay valid.
+func (p *Parser) Close() { p.handle.close() }
 
 func flag(is bool) C.uint32_t {
 	if is {
@@ -292,9 +378,6 @@ func (o *Options) inC() *C.bc_options {
 	given.grow_calls = flag(o.GrowCalls)
 	given.tools_off = flag(o.ToolsOff)
 	given.validate = flag(o.Validate)
-	if o.Tools != nil {
-		given.tools = o.Tools.handle
-	}
 	given.recover = C.bc_text{C.CString(o.Recover), C.size_t(len(o.Recover))}
 	given.call_id_prefix = C.bc_text{C.CString(o.CallIDPrefix), C.size_t(len(o.CallIDPrefix))}
 	if len(o.StopIDs) > 0 {
@@ -319,39 +402,40 @@ func (p *Parser) Initial() []Event { return p.initial }
 
 // Feed reads more text, of whole characters, and returns its events.
 func (p *Parser) Feed(piece string) ([]Event, error) {
-	return p.events(func(events **C.events, count *C.size_t) C.bc_status {
-		return C.feed(p.handle, data(piece), C.size_t(len(piece)), events, count)
+	return p.events(func(parser *C.bc_parser, events **C.events, count *C.size_t) C.bc_status {
+		return C.feed(parser, data(piece), C.size_t(len(piece)), events, count)
 	})
 }
 
 // FeedIDs reads more ids and returns their events.
 func (p *Parser) FeedIDs(list []uint32) ([]Event, error) {
-	return p.events(func(events **C.events, count *C.size_t) C.bc_status {
-		return C.feed_ids(p.handle, ids(list), C.size_t(len(list)), events, count)
+	return p.events(func(parser *C.bc_parser, events **C.events, count *C.size_t) C.bc_status {
+		return C.feed_ids(parser, ids(list), C.size_t(len(list)), events, count)
 	})
 }
 
 // Finish ends the text and returns the last events. cutOff says that the engine stopped at its limit of tokens.
 func (p *Parser) Finish(cutOff bool) ([]Event, error) {
-	return p.events(func(events **C.events, count *C.size_t) C.bc_status {
-		return C.finish(p.handle, flag(cutOff), events, count)
+	return p.events(func(parser *C.bc_parser, events **C.events, count *C.size_t) C.bc_status {
+		return C.finish(parser, flag(cutOff), events, count)
 	})
 }
 
-func (p *Parser) events(call func(**C.events, *C.size_t) C.bc_status) ([]Event, error) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	var list *C.events
-	var count C.size_t
-	if err := check(func() C.bc_status { return call(&list, &count) }); err != nil || count == 0 {
-		return nil, err
-	}
-	events := make([]Event, count)
-	for i, from := range unsafe.Slice(list, int(count)) {
-		events[i] = event(from)
-	}
-	runtime.KeepAlive(p)
-	return events, nil
+func (p *Parser) events(call func(*C.bc_parser, **C.events, *C.size_t) C.bc_status) (events []Event, err error) {
+	err = p.handle.alone(func(parser unsafe.Pointer) error {
+		var list *C.events
+		var count C.size_t
+		err := check(func() C.bc_status { return call((*C.bc_parser)(parser), &list, &count) })
+		if err != nil || count == 0 {
+			return err
+		}
+		events = make([]Event, count)
+		for i, from := range unsafe.Slice(list, int(count)) {
+			events[i] = event(from)
+		}
+		return nil
+	})
+	return events, err
 }
 
 func event(from *C.bc_event) Event {
@@ -379,49 +463,55 @@ func event(from *C.bc_event) Event {
 	return e
 }
 
-// Deltas returns the deltas of an OpenAI stream that are ready, each for choices[0].delta of a chunk. It needs the option
-// Chat.
+// Deltas returns the deltas of an OpenAI stream that are ready, each for choices[0].delta of a chunk. The end of the text
+// makes more of them ready: call it after Finish, too. It needs the option Chat.
 func (p *Parser) Deltas() ([]json.RawMessage, error) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
 	var deltas []json.RawMessage
-	for {
-		delta, err := p.answer(func(answer *C.bc_text) C.bc_status { return C.bc_parser_chat_delta(p.handle, answer) })
-		if err != nil || delta == "" {
-			return deltas, err
+	err := p.handle.alone(func(parser unsafe.Pointer) error {
+		for {
+			delta, err := answer(parser, func(parser *C.bc_parser, to *C.bc_text) C.bc_status {
+				return C.bc_parser_chat_delta(parser, to)
+			})
+			if err != nil || delta == "" {
+				return err
+			}
+			deltas = append(deltas, json.RawMessage(delta))
 		}
-		deltas = append(deltas, json.RawMessage(delta))
-	}
+	})
+	return deltas, err
 }
 
 // FinishReason is that of the last chunk: stop, tool_calls or length. It needs the option Chat.
 func (p *Parser) FinishReason() (string, error) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	return p.answer(func(answer *C.bc_text) C.bc_status { return C.bc_parser_finish_reason(p.handle, answer) })
+	return p.answer(func(parser *C.bc_parser, to *C.bc_text) C.bc_status { return C.bc_parser_finish_reason(parser, to) })
 }
 
 // Message is the message: the regions that have closed so far, or all of it once it is finished.
 func (p *Parser) Message() (json.RawMessage, error) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	message, err := p.answer(func(answer *C.bc_text) C.bc_status { return C.bc_parser_message(p.handle, answer) })
+	message, err := p.answer(func(parser *C.bc_parser, to *C.bc_text) C.bc_status { return C.bc_parser_message(parser, to) })
 	return json.RawMessage(message), err
 }
 
 // Report lists what makes a finished message doubtful: missing, malformed, problems and notes.
 func (p *Parser) Report() (json.RawMessage, error) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	report, err := p.answer(func(answer *C.bc_text) C.bc_status { return C.bc_parser_report(p.handle, answer) })
+	report, err := p.answer(func(parser *C.bc_parser, to *C.bc_text) C.bc_status { return C.bc_parser_report(parser, to) })
 	return json.RawMessage(report), err
 }
 
-func (p *Parser) answer(ask func(*C.bc_text) C.bc_status) (string, error) {
-	var answer C.bc_text
-	if err := check(func() C.bc_status { return ask(&answer) }); err != nil {
+type asks func(*C.bc_parser, *C.bc_text) C.bc_status
+
+func (p *Parser) answer(ask asks) (found string, err error) {
+	err = p.handle.alone(func(parser unsafe.Pointer) error {
+		found, err = answer(parser, ask)
+		return err
+	})
+	return found, err
+}
+
+func answer(parser unsafe.Pointer, ask asks) (string, error) {
+	var found C.bc_text
+	if err := check(func() C.bc_status { return ask((*C.bc_parser)(parser), &found) }); err != nil {
 		return "", err
 	}
-	defer runtime.KeepAlive(p)
-	return text(answer), nil
+	return text(found), nil
 }

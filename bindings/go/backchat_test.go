@@ -26,34 +26,6 @@ func load(t *testing.T) *backchat.Template {
 	return template
 }
 
-func Example() {
-	template, err := backchat.Load(templateJSON)
-	if err != nil {
-		panic(err)
-	}
-	parser, err := template.Parser("<user>Is it warm?<bot><think>", backchat.Options{Chat: backchat.ChatGrowing})
-	if err != nil {
-		panic(err)
-	}
-	for _, piece := range []string{"I know.</th", "ink>It is", " 7 degrees.<e", "nd>"} {
-		if _, err := parser.Feed(piece); err != nil {
-			panic(err)
-		}
-		deltas, _ := parser.Deltas()
-		for _, delta := range deltas {
-			fmt.Println(string(delta))
-		}
-	}
-	parser.Finish(false)
-	message, _ := parser.Message()
-	fmt.Println(string(message))
-	// Output:
-	// {"reasoning_content": "I know."}
-	// {"content": "It is"}
-	// {"content": " 7 degrees."}
-	// {"role": "assistant", "thinking": "I know.", "content": "It is 7 degrees."}
-}
-
 func TestEventsHaveTheirValuesAndPlaces(t *testing.T) {
 	parser, err := load(t).Parser("<bot>", backchat.Options{GrowCalls: true})
 	if err != nil {
@@ -157,4 +129,83 @@ func TestGoroutinesShareATemplate(t *testing.T) {
 		}(i)
 	}
 	group.Wait()
+}
+
+func TestClosedHandlesAreRefused(t *testing.T) {
+	template := load(t)
+	tools, err := backchat.LoadTools(`[{"type": "function", "function": {"name": "f", "parameters": {}}}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := backchat.LoadTokens(`{"model": {"vocab": {"Hm": 0}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parser, err := template.Parser("<bot>", backchat.Options{Tools: tools, Chat: backchat.ChatGrowing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(template *backchat.Template, tools *backchat.Tools) error {
+		_, err := template.Parser("<bot>", backchat.Options{Tools: tools})
+		return err
+	}
+	with := func(template *backchat.Template, tokens *backchat.Tokens) error {
+		_, err := template.WithTokens(tokens, backchat.Exact)
+		return err
+	}
+	for i := 0; i < 2; i++ {
+		tools.Close()
+		tokens.Close()
+	}
+	refused := map[string]error{"tools": begin(template, tools), "tokens": with(template, tokens)}
+	template.Close()
+	template.Close()
+	refused["template"] = begin(template, nil)
+	refused["no template"] = begin(&backchat.Template{}, nil)
+
+	// The parser outlives what it was made with.
+	if events, err := parser.Feed("Hi<end>"); err != nil || len(events) == 0 {
+		t.Errorf("%v, %v", events, err)
+	}
+	parser.Close()
+	parser.Close()
+	_, refused["feed"] = parser.Feed("x")
+	_, refused["feed ids"] = parser.FeedIDs([]uint32{0})
+	_, refused["finish"] = parser.Finish(false)
+	_, refused["deltas"] = parser.Deltas()
+	_, refused["finish reason"] = parser.FinishReason()
+	_, refused["message"] = parser.Message()
+	_, refused["report"] = parser.Report()
+	for use, err := range refused {
+		if !errors.Is(err, backchat.ErrClosed) {
+			t.Errorf("%s: %v", use, err)
+		}
+	}
+}
+
+// A handle stays open until the calls that use it have returned.
+func TestClosingDuringUse(t *testing.T) {
+	for i := 0; i < 100; i++ {
+		template := load(t)
+		parser, err := template.Parser("<bot>", backchat.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		group.Add(4)
+		for _, use := range []func() error{
+			func() error { _, err := template.Parser("<bot>", backchat.Options{}); return err },
+			func() error { _, err := parser.Feed("Hi"); return err },
+			func() error { template.Close(); return nil },
+			func() error { parser.Close(); return nil },
+		} {
+			go func(use func() error) {
+				defer group.Done()
+				if err := use(); err != nil && !errors.Is(err, backchat.ErrClosed) {
+					t.Error(err)
+				}
+			}(use)
+		}
+		group.Wait()
+	}
 }

@@ -58,12 +58,14 @@ func parse(r *row, reference bool, to answer) error {
 	if err != nil {
 		return err
 	}
+	defer template.Close()
 	options := backchat.Options{Reference: reference}
 	// The command reads an object as no tools, as transformers does; the library refuses it.
 	if len(r.Tools) > 0 && string(r.Tools) != "null" && r.Tools[0] != '{' {
 		if options.Tools, err = backchat.LoadTools(string(r.Tools)); err != nil {
 			return err
 		}
+		defer options.Tools.Close()
 	}
 	if r.Prefix == nil {
 		return &backchat.Error{Message: "the row has no prefix", Stage: "prefix"}
@@ -72,6 +74,7 @@ func parse(r *row, reference bool, to answer) error {
 	if err != nil {
 		return err
 	}
+	defer parser.Close()
 	to["initial_events"] = listed(parser.Initial())
 	feeds, rest := [][]event{}, []rune(r.Text)
 	for _, count := range r.Chunks {
