@@ -24,6 +24,7 @@ pub use engine::context::Prepared;
 pub use engine::detail_recorder::{Details, Taken, Valued};
 pub use engine::outcome_recorder::{Change, Decision, Ran, Relation};
 pub use engine::read_recorder::Watched;
+pub use engine::strftime::clock_words;
 pub use jinja::branches::{Branched, Branches, Branching, branches};
 pub use jinja::misspelt::{A_METHOD, A_ROLE, Misspelt, misspelt};
 pub use jinja::misspelt_marker::{MisspeltMarker, misspelt_markers};

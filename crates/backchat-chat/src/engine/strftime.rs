@@ -12,6 +12,13 @@ const MONTHS: &[&str] = &[
     "July", "August", "September", "October", "November", "December",
 ];
 
+/// The words that each of the directives `%A`, `%a`, `%B`, `%b` and `%p` writes.
+#[must_use]
+pub fn clock_words() -> [Vec<&'static str>; 5] {
+    let [days, months] = [DAYS, MONTHS].map(|names| names.iter().filter_map(|name| name.get(..3)).collect());
+    [DAYS.to_vec(), days, MONTHS.to_vec(), months, vec!["AM", "PM"]]
+}
+
 /// Formats a time. If a width makes the text too long for CPython's buffer, it is empty, as in CPython.
 pub(crate) fn strftime(now: NaiveDateTime, format: &str) -> String {
     let limit = (256 * format.len()).next_power_of_two().max(1024);

@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use backchat_chat::ChatTemplate;
     use backchat_core::json::Object;
-    use backchat_probe::probe::steady::{NUMBER, WORD};
+    use backchat_probe::probe::steady::{NUMBER, is_varying_word};
 
     /// The text before an answer after a question, with placeholders for varying text.
     fn lead(header: &str) -> String {
@@ -315,7 +315,7 @@ mod tests {
             let varying = find(prober, &usage);
             let text = turn(prober, &shapes::history(History::User), History::User, &shapes::content()).unwrap();
             let text = varying.steady(text);
-            text.split(needle::CONTENT).next().unwrap().replace(NUMBER, "N").replace(WORD, "W")
+            text.split(needle::CONTENT).next().unwrap().replace(NUMBER, "N").replace(is_varying_word, "W")
         })
     }
 

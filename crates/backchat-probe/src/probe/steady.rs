@@ -3,7 +3,9 @@
 //! marks of a chat template.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use backchat_chat::clock_words;
 use backchat_core::text::{runs, slice};
 
 /// Represents a number that varies.
@@ -12,14 +14,45 @@ pub const NUMBER: char = '\u{fdd0}';
 /// Represents a word that varies.
 pub const WORD: char = '\u{fdd1}';
 
+/// The lists of words that a clock writes, with a character that represents any word of the list.
+static CLOCK: LazyLock<Vec<(char, Vec<String>)>> = LazyLock::new(|| {
+    let cases: [fn(&str) -> String; 3] = [str::to_owned, str::to_uppercase, str::to_lowercase];
+    let spelled = |words: Vec<&str>| cases.map(|case| words.iter().map(|word| case(word)).collect());
+    ('\u{fdd3}'..).zip(clock_words().into_iter().flat_map(spelled)).collect()
+});
+
 /// Whether a character represents text that varies.
 pub fn is_varying(c: char) -> bool {
-    matches!(c, NUMBER | WORD)
+    c == NUMBER || is_varying_word(c)
+}
+
+/// Whether a character represents a word that varies: any word, or a clock's.
+pub fn is_varying_word(c: char) -> bool {
+    c == WORD || words(c).is_some()
+}
+
+/// The words that a character represents, if they are those of a clock.
+pub fn words(c: char) -> Option<&'static [String]> {
+    CLOCK.iter().find_map(|(sign, words)| (*sign == c).then_some(words.as_slice()))
+}
+
+/// The character that represents a word of a clock.
+pub fn clock_word(word: &str) -> Option<char> {
+    CLOCK.iter().find_map(|(sign, words)| words.iter().any(|known| known == word).then_some(*sign))
+}
+
+/// The character that represents two words.
+fn placeholder(one: &str, two: &str) -> char {
+    match clock_word(one).filter(|sign| clock_word(two) == Some(*sign)) {
+        Some(sign) => sign,
+        None if is_number(one) && is_number(two) => NUMBER,
+        None => WORD,
+    }
 }
 
 /// A wire text for display, with its varying parts named.
 pub fn readable(text: &str) -> String {
-    text.replace(NUMBER, "{number}").replace(WORD, "{word}")
+    text.replace(NUMBER, "{number}").replace(is_varying_word, "{word}")
 }
 
 /// The varying texts of one chat template.
@@ -89,7 +122,7 @@ impl Varying {
                         return;
                     }
                     middle.push_str(&one.get(end..at).unwrap_or_default().concat());
-                    middle.push(if is_number(a) && is_number(b) { NUMBER } else { WORD });
+                    middle.push(placeholder(a, b));
                     end = at + 1;
                 } else if *a == "\n" || is_value(a) || one.get(end..at).is_some_and(|gap| gap.concat().len() >= NEAR) {
                     break;
@@ -103,7 +136,7 @@ impl Varying {
         }
     }
 
-    /// The places where only numbers vary.
+    /// The places where only numbers and a clock's words vary.
     #[must_use]
     pub fn without_words(&self) -> Self {
         Self { places: self.places.iter().filter(|place| !place.middle.contains(WORD)).cloned().collect() }
@@ -119,8 +152,10 @@ impl VaryingPlace {
     fn new(tokens: &[&str], range: Range<usize>, middle: String) -> Self {
         let followers = || tokens.get(range.end..).unwrap_or_default().iter().take_while(|token| !is_value(token));
         let to_word = followers().position(|token| is_word(token)).map(|at| at + 1);
-        // A place is recognized by a number in it or a word before it, otherwise by the next word of its mark.
-        let is_recognizable = |before: &str| middle.contains(NUMBER) || before.contains(char::is_alphanumeric);
+        // A place is recognized by a number or a clock's word in it or a word before it, otherwise by the next word of its
+        // mark.
+        let is_known = middle.contains(|c| c == NUMBER || words(c).is_some());
+        let is_recognizable = |before: &str| is_known || before.contains(char::is_alphanumeric);
         let mut before = String::new();
         for token in tokens.get(..range.start).unwrap_or_default().iter().rev().take_while(|token| !is_value(token)) {
             before.insert_str(0, token);
@@ -142,28 +177,33 @@ impl VaryingPlace {
             let (kept, from) = rest.split_at(at + self.before.len());
             out.push_str(kept);
             rest = from;
-            if let Some(length) = self.length(from) {
+            if let Some(length) =
+                length(&self.middle, from).filter(|length| slice(from, *length..).starts_with(&self.after))
+            {
                 out.push_str(&self.middle);
                 rest = slice(from, length..);
             }
         }
         if out.is_empty() { text } else { out + rest }
     }
+}
 
-    /// The length of the varying text that begins here, if it does.
-    fn length(&self, text: &str) -> Option<usize> {
-        let mut rest = text;
-        for c in self.middle.chars() {
-            let length = match c {
-                NUMBER => rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()),
-                WORD => rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()),
-                c if rest.starts_with(c) => c.len_utf8(),
-                _ => 0,
-            };
-            rest = rest.get(length..).filter(|_| length > 0)?;
-        }
-        rest.starts_with(&self.after).then_some(text.len() - rest.len())
+/// The length of the text that begins here and that these placeholders and the text between them represent, if it does.
+fn length(placeholders: &str, text: &str) -> Option<usize> {
+    let mut rest = text;
+    for c in placeholders.chars() {
+        let length = match c {
+            c if rest.starts_with(c) => c.len_utf8(),
+            NUMBER => rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()),
+            WORD => rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()),
+            c => {
+                let starts = words(c).unwrap_or_default().iter().filter(|word| rest.starts_with(*word));
+                starts.map(String::len).max().unwrap_or(0)
+            }
+        };
+        rest = rest.get(length..).filter(|_| length > 0)?;
     }
+    Some(text.len() - rest.len())
 }
 
 /// The tokens up to the first place where three texts neither agree nor have three different words.
@@ -218,5 +258,22 @@ mod tests {
         ] {
             assert_eq!(place.steady(text.to_owned()), steady, "{text}");
         }
+    }
+
+    #[test]
+    fn words_of_a_clock_are_told_from_other_words() {
+        let [day, short, upper] = ["Monday", "Mon", "MON"].map(|word| clock_word(word).unwrap());
+        for (one, two, place) in [
+            ("Monday", "Friday", day),
+            ("Tue", "Thu", short),
+            ("TUE", "THU", upper),
+            ("Monday", "someday", WORD),
+            ("Monday", "Fri", WORD),
+            ("4", "12", NUMBER),
+        ] {
+            assert_eq!(placeholder(one, two), place, "{one} {two}");
+        }
+        let of = |text: &str| length(&format!("{day} {NUMBER}"), text);
+        assert_eq!([of("Friday 13."), of("someday 13."), of("Fri 13.")], [Some(9), None, None]);
     }
 }

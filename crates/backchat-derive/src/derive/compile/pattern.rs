@@ -100,7 +100,7 @@ pub(super) fn header(text: &str) -> String {
         let value = rest.trim_start_matches(|c| is_varying(c) || c == ' ');
         let written_value = slice(rest, ..rest.len() - value.len());
         let next = value.chars().next().filter(|next| !next.is_alphanumeric());
-        match next.filter(|_| first != ' ' && written_value.contains(steady::WORD)) {
+        match next.filter(|_| first != ' ' && written_value.contains(steady::is_varying_word)) {
             Some(next) => {
                 let others = if next == '\n' { String::new() } else { in_class(next) };
                 out.push_str(&format!("[^\\n{others}]+"));
@@ -128,7 +128,10 @@ pub(in crate::derive) fn written(c: char) -> String {
         steady::NUMBER => "\\d+".to_owned(),
         steady::WORD => "[\\w.-]+".to_owned(),
         c if is_syntax(c) => format!("\\{c}"),
-        c => c.to_string(),
+        c => match steady::words(c) {
+            Some(words) => format!("(?:{})", words.join("|")),
+            None => c.to_string(),
+        },
     }
 }
 
