@@ -41,7 +41,11 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
 pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
     let mut found = varying.clone();
     let [first, second, third] = [0, 1, 2].map(|index| shapes::call(index, 2));
-    let render = |calls| turn(prober, &shapes::history(History::User), History::User, &Answer::calls(calls));
+    // What is known to vary may be a part of the text that tells the place of a counter.
+    let render = |calls| {
+        turn(prober, &shapes::history(History::User), History::User, &Answer::calls(calls))
+            .map(|text| varying.steady(text))
+    };
     let cut = |text: &str, call: &Call| {
         let Range { start, end } = span(text, call)?;
         Some((slice(text, ..start).to_owned(), slice(text, end..).to_owned()))
@@ -348,6 +352,32 @@ mod tests {
             let dated = varying.steady("<think at=\"2027-01-02\">".to_owned());
             assert_eq!(dated, "<think at=\"\u{fdd0}-\u{fdd0}-\u{fdd0}\">");
         });
+    }
+
+    #[test]
+    fn a_date_a_day_and_a_counter_vary_in_one_mark() {
+        let steady = |mark: &str, text: &str| {
+            let source = format!(
+                "{{% for m in messages %}}<{{{{ m.role }}}}>{{{{ m.content }}}}{{% for c in m.tool_calls %}}{mark}\
+                 {{{{ c.function.arguments | tojson }}}}</call>{{% endfor %}}<end>{{% endfor %}}"
+            );
+            let template = ChatTemplate::compile(&source).unwrap();
+            with_prober(&source, |prober| {
+                let usage = template_usage::find(&template, prober, &Object::new());
+                let found = with_calls(&find(prober, &usage), prober).steady(text.to_owned());
+                found.replace(NUMBER, "N").replace(is_varying_word, "W")
+            })
+        };
+        let (name, count) = ("{{ c.function.name }}", "{{ loop.index }}");
+        let [date, day] = ["%Y-%m-%d", "%A"].map(|format| format!("{{{{ strftime_now('{format}') }}}}"));
+        for (mark, text, expected) in [
+            (format!("<{day} {name}>"), "<Monday f>", "<W f>"),
+            (format!("<call {date} #{count} {name}>"), "<call 2026-01-02 #3 f>", "<call N-N-N #N f>"),
+            (format!("<call #{count} {date} {name}>"), "<call #3 2026-01-02 f>", "<call #N N-N-N f>"),
+            (format!("<call {count} {day} {name}>"), "<call 3 Monday f>", "<call N W f>"),
+        ] {
+            assert_eq!(steady(&mark, text), expected, "{mark}");
+        }
     }
 
     #[test]
