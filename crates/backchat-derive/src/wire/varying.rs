@@ -243,26 +243,31 @@ fn with_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[String
         let usual = turns.texts(&turns.earlier, &Setting::new());
         for (at, (usual, other)) in usual.into_iter().zip(texts(needle::SETTING.into())).enumerate() {
             let (Some(usual), Some(other)) = (usual, other) else { continue };
-            // A value of several words and numbers, such as a date, gets other numbers.
-            let alike = value_in(&usual, &other).map(with_other_digits);
+            // A value of several words or numbers, such as a date, gets as many others.
+            let alike = value_in(&usual, &other).map(of_other_words);
             let alike = alike.and_then(|value| texts(value.into()).get(at).cloned().flatten());
             compare(found, Some(usual), alike.or(Some(other)));
         }
     }
 }
 
-/// The text that a render has where another one has the value of a variable, if it has numbers among other signs.
+/// The text that a render has where another one has the value of a variable, if it is several words, or has numbers among
+/// other signs.
 fn value_in<'t>(usual: &'t str, other: &str) -> Option<&'t str> {
     let (before, after) = other.split_once(needle::SETTING)?;
     let value = usual.strip_prefix(before)?.strip_suffix(after)?;
     let has = |test: fn(&char) -> bool| value.chars().any(|c| test(&c));
-    (has(char::is_ascii_digit) && has(|c| !c.is_alphanumeric())).then_some(value)
+    let is_words = value.contains(' ') && !has(|c| !c.is_alphanumeric() && *c != ' ');
+    (is_words || has(char::is_ascii_digit) && has(|c| !c.is_alphanumeric())).then_some(value)
 }
 
-/// A text with every number changed to another one of the same length.
-fn with_other_digits(text: &str) -> String {
+/// A text with every number changed to another one of the same length, or with other words if it has no numbers.
+fn of_other_words(text: &str) -> String {
     let next = |c: char| c.to_digit(10).and_then(|digit| char::from_digit((digit + 1) % 10, 10)).unwrap_or(c);
-    text.chars().map(next).collect()
+    match text.contains(|c: char| c.is_ascii_digit()) {
+        true => text.chars().map(next).collect(),
+        false => vec![needle::SETTING; text.split_whitespace().count()].join(" "),
+    }
 }
 
 /// Compares two renders, if there are both, but for the texts that are known to vary.
@@ -377,6 +382,22 @@ mod tests {
             (format!("<call {count} {day} {name}>"), "<call 3 Monday f>", "<call N W f>"),
         ] {
             assert_eq!(steady(&mark, text), expected, "{mark}");
+        }
+    }
+
+    #[test]
+    fn the_value_of_a_variable_may_be_several_words() {
+        for (usual, value) in [("you", "\u{fdd2}"), ("dear you", "\u{fdd2} \u{fdd2}")] {
+            let source = format!(
+                "{{% for m in messages %}}<{{{{ m.role }}}} for=\"{{{{ address | default('{usual}') }}}}\">{{{{ m.content }}}}\
+                 <end>{{% endfor %}}"
+            );
+            let template = ChatTemplate::compile(&source).unwrap();
+            with_prober(&source, |prober| {
+                let usage = template_usage::find(&template, prober, &Object::new());
+                let steady = find(prober, &usage).steady(format!("<assistant for=\"{usual}\">"));
+                assert_eq!(steady, format!("<assistant for=\"{value}\">"));
+            });
         }
     }
 

@@ -14,6 +14,9 @@ pub const NUMBER: char = '\u{fdd0}';
 /// Represents a word that varies.
 pub const WORD: char = '\u{fdd1}';
 
+/// Represents a word of the value of a variable.
+pub const VALUE: char = '\u{fdd2}';
+
 /// The lists of words that a clock writes, with a character that represents any word of the list.
 static CLOCK: LazyLock<Vec<(char, Vec<String>)>> = LazyLock::new(|| {
     let cases: [fn(&str) -> String; 3] = [str::to_owned, str::to_uppercase, str::to_lowercase];
@@ -26,9 +29,9 @@ pub fn is_varying(c: char) -> bool {
     c == NUMBER || is_varying_word(c)
 }
 
-/// Whether a character represents a word that varies: any word, or a clock's.
+/// Whether a character represents a word that varies: any word, that of a value, or a clock's.
 pub fn is_varying_word(c: char) -> bool {
-    c == WORD || words(c).is_some()
+    matches!(c, WORD | VALUE) || words(c).is_some()
 }
 
 /// The words that a character represents, if they are those of a clock.
@@ -46,6 +49,7 @@ fn placeholder(one: &str, two: &str) -> char {
     match clock_word(one).filter(|sign| clock_word(two) == Some(*sign)) {
         Some(sign) => sign,
         None if is_number(one) && is_number(two) => NUMBER,
+        None if is_value(one) || is_value(two) => VALUE,
         None => WORD,
     }
 }
@@ -139,7 +143,8 @@ impl Varying {
     /// The places where only numbers and a clock's words vary.
     #[must_use]
     pub fn without_words(&self) -> Self {
-        Self { places: self.places.iter().filter(|place| !place.middle.contains(WORD)).cloned().collect() }
+        let is_kept = |place: &&VaryingPlace| !place.middle.contains([WORD, VALUE]);
+        Self { places: self.places.iter().filter(is_kept).cloned().collect() }
     }
 
     /// A render with one placeholder character for each varying text.
@@ -207,7 +212,7 @@ fn length(placeholders: &str, text: &str) -> Option<usize> {
         let length = match c {
             c if rest.starts_with(c) => c.len_utf8(),
             NUMBER => rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()),
-            WORD => rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()),
+            WORD | VALUE => rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()),
             c => {
                 let starts = words(c).unwrap_or_default().iter().filter(|word| rest.starts_with(*word));
                 starts.map(String::len).max().unwrap_or(0)
@@ -281,6 +286,7 @@ mod tests {
             ("TUE", "THU", upper),
             ("Monday", "someday", WORD),
             ("Monday", "Fri", WORD),
+            ("you", "Qzsetting", VALUE),
             ("4", "12", NUMBER),
         ] {
             assert_eq!(placeholder(one, two), place, "{one} {two}");

@@ -3,7 +3,8 @@
 use super::pieces::{self, Branch, Branches, is_syntax};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
-use backchat_core::text::{runs, slice};
+use backchat_core::text::slice;
+use backchat_probe::probe::marks;
 use backchat_probe::probe::steady::{self, is_varying};
 
 /// The opening or closing of a field.
@@ -86,25 +87,35 @@ fn differing_in_numbers(one: &str, other: &str) -> Option<String> {
     other.is_empty().then_some(made)
 }
 
-/// A text as a pattern that matches only that text, with a class for each varying part.
+/// A text as a pattern that matches only that text, with a class for each varying part. The value of a variable may be
+/// several words in quotes, or between a word in brackets and the sign after it: elsewhere, prose would match.
 pub(in crate::derive) fn escape(text: &str) -> String {
-    text.chars().map(written).collect()
+    with_values(text, |before, value, next| {
+        let named = before.rsplit_once(marks::is_opening).is_some_and(|(_, mark)| mark.contains(char::is_alphanumeric));
+        let is_framed = named || before.ends_with(['"', '\'', '=']);
+        value.contains(steady::VALUE) && is_framed && !next.is_alphanumeric()
+    })
 }
 
 /// The end of a prompt as a pattern. Words that vary there may be the value of a variable, such as the name of the model:
 /// any text on one line, up to the mark after it.
 pub(super) fn header(text: &str) -> String {
+    with_values(text, |_, value, next| value.contains(steady::is_varying_word) && !next.is_alphanumeric())
+}
+
+/// A text as a pattern, with any text on one line, up to the sign after it, in place of each run of varying words of which
+/// `is_value` holds, given the text before it, the run, and the character after it.
+fn with_values(text: &str, is_value: impl Fn(&str, &str, char) -> bool) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let value = rest.trim_start_matches(|c| is_varying(c) || c == ' ');
-        let written_value = slice(rest, ..rest.len() - value.len());
-        let next = value.chars().next().filter(|next| !next.is_alphanumeric());
-        match next.filter(|_| first != ' ' && written_value.contains(steady::is_varying_word)) {
+        let after = rest.trim_start_matches(|c| is_varying(c) || c == ' ');
+        let (before, run) = (slice(text, ..text.len() - rest.len()), slice(rest, ..rest.len() - after.len()));
+        match after.chars().next().filter(|next| first != ' ' && is_value(before, run, *next)) {
             Some(next) => {
                 let others = if next == '\n' { String::new() } else { in_class(next) };
                 out.push_str(&format!("[^\\n{others}]+"));
-                rest = value;
+                rest = after;
             }
             None => {
                 out.push_str(&written(first));
@@ -126,7 +137,7 @@ pub(in crate::derive) fn written(c: char) -> String {
         '\n' => "\\n".to_owned(),
         '\t' => "\\t".to_owned(),
         steady::NUMBER => "\\d+".to_owned(),
-        steady::WORD => "[\\w.-]+".to_owned(),
+        steady::WORD | steady::VALUE => "[\\w.-]+".to_owned(),
         c if is_syntax(c) => format!("\\{c}"),
         c => match steady::words(c) {
             Some(words) => format!("(?:{})", words.join("|")),
@@ -171,9 +182,8 @@ pub(super) fn spaced(text: &str) -> String {
     let edge = |is_spaced: bool| if is_spaced { "\\s*" } else { "" };
     let lead = edge(inner.len() < text.trim_end().len());
     let tail = edge(text.trim_end().len() < text.len());
-    let spaced = |run: &str| if run.contains('\n') { "\\s*".to_owned() } else { escape(run) };
-    let runs = runs(inner, |c| Some(c.is_whitespace().into()));
-    format!("{lead}{}{tail}", runs.into_iter().map(spaced).collect::<String>())
+    let lines = inner.split('\n').map(str::trim).filter(|line| !line.is_empty()).map(escape);
+    format!("{lead}{}{tail}", lines.collect::<Vec<_>>().join("\\s*"))
 }
 
 /// The class of characters of a word that ends before `next`.
@@ -205,6 +215,26 @@ mod tests {
         ];
         for (text, pattern) in table {
             assert_eq!(header(&text), pattern, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_in_a_mark_may_be_several_words_and_a_word_of_the_clock_is_one_of_its_words() {
+        let (word, value, noon) = (steady::WORD, steady::VALUE, steady::clock_word("AM").unwrap());
+        for (text, pattern) in [
+            (format!("<think for=\"{value}\">"), "<think for=\"[^\\n\"]+\">"),
+            (format!("to='{value} {value}'"), "to='[^\\n']+'"),
+            (format!("[call for {value}:"), "\\[call for [^\\n:]+:"),
+            // Prose is like this, too.
+            (format!("{value} thoughts:"), "[\\w.-]+ thoughts:"),
+            (format!("for {value}:"), "for [\\w.-]+:"),
+            (format!("<{value}>"), "<[\\w.-]+>"),
+            // A counter is one word.
+            (format!("<call {word}>"), "<call [\\w.-]+>"),
+            (format!("at {noon}:"), "at (?:AM|PM):"),
+        ] {
+            assert_eq!(escape(&text), pattern, "{text:?}");
+            assert_eq!(spaced(&text), pattern, "{text:?}");
         }
     }
 
