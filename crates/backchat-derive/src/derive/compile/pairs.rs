@@ -9,7 +9,7 @@ use backchat_core::text::slice;
 use backchat_parser::template::TAGGED;
 
 /// A member of a JSON object, as a tag.
-pub(in crate::derive) const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
+pub(in crate::derive) const MEMBER: &str = "\"(?P<key>(?:[^\"\\\\]|\\\\.)*)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
 
 /// Alternatives for the JSON values that are neither strings nor containers.
 const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|";
@@ -308,11 +308,15 @@ mod tests {
     }
 
     fn arguments_under(choices: &Choices, written: &Arguments, body: &str) -> Value {
+        arguments_by(|field| content((Segmentation::Words, choices), field, written, false), body)
+    }
+
+    fn arguments_by(write: impl FnOnce(&mut Object), body: &str) -> Value {
         let mut field = object(
             r#"{"open_pattern": "<call (?P<name>\\w+)>", "close": "</call>",
                 "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#,
         );
-        content((Segmentation::Words, choices), &mut field, written, false);
+        write(&mut field);
         let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
         let message = read(
             &Value::from([("start_anchor", "<bot>".into()), ("fields", fields)]),
@@ -423,6 +427,12 @@ mod tests {
         let body = r#"a=-8b=0.5c=trued="x=1"e={"k": [1]}f=2e5"#;
         let wanted = r#"{"a": -8, "b": 0.5, "c": true, "d": "x=1", "e": {"k": [1]}, "f": 2e5}"#;
         assert_eq!(arguments(&Arguments::Pairs(Box::new(joined)), body), value(wanted));
+    }
+
+    #[test]
+    fn an_escape_in_the_name_of_a_member_leaves_its_value_whole() {
+        let body = r#"{"a\nb": {"c": 1}, "d": 2, "": [{"c": 3}]}"#;
+        assert_eq!(arguments_by(members, body), value(r#"{"a\\nb": {"c": 1}, "d": 2, "": [{"c": 3}]}"#));
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl<'t> Setup<'_, 't> {
         found.extend(self.other_absent(said, &usual));
         found.extend(self.words_in_lists());
         found.extend(self.last_line_break());
+        found.extend(self.escaped_name());
         let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
         let given = given.map(|(name, value)| (name, other_than(Some(value))));
         let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));
@@ -299,6 +300,12 @@ impl<'t> Setup<'_, 't> {
         self.written("run_code", r#"{"code": "far(43)\nprint(far(51))\n"}"#, "print(far(51))\n", message)
     }
 
+    /// An argument whose name has an escape in JSON.
+    fn escaped_name(&self) -> Option<Assumption> {
+        let message = "the draft does not read the escape in the name of an argument, such as that of a quote";
+        self.written("run_code", r#"{"a\"b": "far(43)"}"#, r#""a\"b""#, message)
+    }
+
     /// A call with these arguments, if this shows how the template writes them.
     fn written(&self, tool: &str, arguments: &str, shown: &str, message: &str) -> Option<Assumption> {
         let Cutter { plain, offering, request, .. } = self.cutter;
@@ -395,6 +402,7 @@ mod tests {
     use super::super::{Options, Proof};
     use crate::derive::by_hand::{ANSWER, CHAT, object, template, with_proof};
     use backchat_chat::ChatTemplate;
+    use backchat_core::json::Value;
 
     /// The assumptions of a template, in words.
     fn assumed(chat_template: &str, answer: &str, variables: &str) -> Vec<String> {
@@ -497,6 +505,26 @@ mod tests {
         let named = "the draft does not read the line break that ends the last argument of a call";
         assert_eq!(assumed(&source, &answer(""), "{}"), [""; 0]);
         assert_eq!(assumed(&source, &answer("\\\\s*"), "{}"), [named]);
+    }
+
+    #[test]
+    fn an_escape_in_the_name_of_an_argument_is_read_or_reported() {
+        let text = r#""(?:[^"\\]|\\.)*""#;
+        let nested = format!(r#"(?P<nested>[\[{{](?:[^\[\]{{}}"]|{text}|(?&nested))*[\]}}])"#);
+        let members = format!(r#""(?P<key>(?:[^"\\]|\\.)*)": (?P<value>{text}|{nested}|[^\s,{{}}\[\]"]+)"#);
+        let parser = Value::from([("name", "json".into())]);
+        let inline = Value::from([("tag_pattern", members.into()), ("value_parser", parser)]);
+        let inline = format!("\"xml-inline\", \"content_args\": {inline}");
+        let answer = ANSWER
+            .replacen("\"open\": \"<call>\"", "\"open_pattern\": \"<call>(?P<name>[\\\\w.-]+)\"", 1)
+            .replacen("\"json\"", &inline, 1)
+            .replacen("{content.name}", "{name}", 1)
+            .replacen("{content.arguments}", "{content}", 1);
+        let source = CHAT.replacen("{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "{{ c.function.name }}", 1);
+        let source = source.replacen("tojson }}}", "tojson }}", 1);
+        let named = "the draft does not read the escape in the name of an argument, such as that of a quote";
+        assert_eq!(assumed(&source, &answer, "{}"), [named]);
+        assert_eq!(assumed(CHAT, ANSWER, "{}"), [""; 0]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use backchat_parser::template::TAGGED;
 use backchat_probe::probe::schema;
 
 /// A JSON member whose value is not parsed: a string's quotes are not part of it.
-const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
+const BARE_MEMBER: &str = "\"(?P<key>(?:[^\"\\\\]|\\\\.)*)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
 
 /// The parts of the field to which other forms can be added.
 #[derive(Clone)]
