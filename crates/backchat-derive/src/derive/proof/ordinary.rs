@@ -3,6 +3,7 @@
 use super::conversations::{Reach, TestAnswer, called, quoted};
 use super::reading;
 use backchat_core::distinct;
+use backchat_parser::pattern::Pattern;
 use backchat_parser::template::{Delimiter, Field, Template};
 use backchat_probe::probe::Answer;
 use backchat_probe::probe::marks::{is_closing, is_opening};
@@ -14,6 +15,8 @@ const LONGEST: usize = 60;
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrdinaryDelimiters {
     calls: [Option<String>; 2],
+    /// A number in brackets that opens calls.
+    numbered: Option<String>,
     reasoning: [Option<String>; 2],
     /// What closes a string among the arguments.
     strings: Vec<String>,
@@ -35,6 +38,7 @@ impl OrdinaryDelimiters {
         let strings = values.iter().flat_map(|parser| parser.string_delims()).map(|(_, close)| close.clone());
         Self {
             calls: both(calls),
+            numbered: calls.and_then(|field| number_in_brackets(field.open.as_ref()?.pattern())),
             reasoning: both(reasoning),
             strings: strings.filter(|text| is_ordinary(text)).collect(),
         }
@@ -42,7 +46,7 @@ impl OrdinaryDelimiters {
 
     /// The answers for one draft whose delimiters are ordinary text: such text in content, reasoning and arguments.
     pub fn answers(&self, named_ids: bool) -> Vec<TestAnswer> {
-        let OrdinaryDelimiters { calls: [open, close], reasoning, strings } = self;
+        let OrdinaryDelimiters { calls: [open, close], numbered, reasoning, strings } = self;
         let mut said: Vec<(String, Answer)> = Vec::new();
         if let Some(open) = open {
             let end = close.as_deref().unwrap_or("");
@@ -50,6 +54,10 @@ impl OrdinaryDelimiters {
             said.push((format!("{} in the answer", quoted(open)), Answer::content(&text)));
             let thought = Answer::content("Yes, 43 km.").with_reasoning(&text);
             said.push((format!("{} in the reasoning", quoted(open)), thought));
+        }
+        if let Some(number) = numbered {
+            let text = format!("I {number} it: press {number}now or later.");
+            said.push((format!("{} in the answer", quoted(number)), Answer::content(&text)));
         }
         for close in distinct(close.iter().chain(strings)) {
             let query = format!("f(1){close}\nif x: g([2]){close} end");
@@ -84,7 +92,7 @@ impl OrdinaryDelimiters {
 
     /// All of them.
     pub fn texts(self) -> impl Iterator<Item = String> {
-        self.calls.into_iter().chain(self.reasoning).flatten().chain(self.strings)
+        self.calls.into_iter().chain([self.numbered]).chain(self.reasoning).flatten().chain(self.strings)
     }
 }
 
@@ -92,6 +100,19 @@ impl OrdinaryDelimiters {
 fn is_ordinary(text: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-$%&+~^".contains(c);
     !text.trim().is_empty() && text.len() <= LONGEST && (text.chars().all(is_plain) || is_code(text.trim()))
+}
+
+/// A number in brackets that begins a text of this pattern, if no word may be there: prose has it as a note or a key.
+fn number_in_brackets(pattern: &Pattern) -> Option<String> {
+    pattern.examples().iter().find_map(|text| {
+        let text = text.trim_start();
+        let inner = text.strip_prefix(is_opening)?;
+        let (number, _) = inner.split_once(is_closing)?;
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let other = text.replacen(number, "a", 1);
+        let takes_words = || !matches!(pattern.find_at(&other, 0), Ok(None));
+        (is_number && !takes_words()).then(|| text.get(..=text.find(is_closing)?).map(str::to_owned)).flatten()
+    })
 }
 
 /// Whether a text is signs of code, such as the end of a tag, an arrow or a shift. Signs between two brackets are a mark.
@@ -117,6 +138,20 @@ mod tests {
         }
         for mark in ["</call>", "<|>", "<call", "[/CALL]"] {
             assert_eq!(close(mark), None, "{mark}");
+        }
+    }
+
+    #[test]
+    fn a_number_in_brackets_that_opens_calls_may_be_prose() {
+        for (pattern, number) in [
+            (r"<\d+>\s*(?P<name>[\w.-]+)", Some("<0>")),
+            (r"\[\d+\] (?P<name>\w+)", Some("[0]")),
+            // A name in brackets may be a number.
+            (r"<(?P<name>[\w.-]+)>", None),
+            (r"<call \d+>", None),
+            (r"<\|\d+\|>", None),
+        ] {
+            assert_eq!(number_in_brackets(&Pattern::new(pattern).unwrap()).as_deref(), number, "{pattern}");
         }
     }
 
