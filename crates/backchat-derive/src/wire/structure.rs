@@ -334,6 +334,16 @@ impl Pairs {
         Some(Arguments::Dialect { unquoted_keys: key.is_empty(), quotes, null })
     }
 
+    /// Whether the keys of an object that is a value have no quotes, while strings are JSON.
+    pub fn has_bare_inner_keys(&self) -> bool {
+        let is_bare = |object: &str| {
+            let inner = object.trim_start_matches(['{', ' ', '\n']);
+            let after = inner.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+            after.len() < inner.len() && after.trim_start().starts_with(':')
+        };
+        self.values.strings == Encoding::Json && self.written("object").is_some_and(is_bare)
+    }
+
     /// A value of this type as rendered.
     fn written(&self, kind: &str) -> Option<&str> {
         self.written.iter().find(|(known, _)| *known == kind).map(|(_, text)| text.as_str())
@@ -440,6 +450,20 @@ mod tests {
                 let Some(Arguments::Dialect { null, .. }) = pairs.dialect() else { panic!("it has braces") };
                 assert_eq!(null.as_deref(), word, "{written} {strings:?}");
             }
+        }
+    }
+
+    #[test]
+    fn the_keys_of_an_object_among_values_may_have_no_quotes() {
+        for (object, strings, is_bare) in [
+            ("{qzinner: \"x\"}", Encoding::Json, true),
+            ("{ qzinner : \"x\"}", Encoding::Json, true),
+            ("{\"qzinner\": \"x\"}", Encoding::Json, false),
+            ("{qzinner = \"x\"}", Encoding::Json, false),
+            ("{qzinner: 'x'}", quoted("'", "'"), false),
+        ] {
+            let pairs = Pairs { written: vec![("object", object.to_owned())], ..pairs("", strings) };
+            assert_eq!(pairs.has_bare_inner_keys(), is_bare, "{object}");
         }
     }
 

@@ -110,6 +110,9 @@ fn inline((segmentation, choices): (Segmentation, &Choices), field: &mut Object,
         if !strings.is_empty() {
             parser.insert("string_delims", Value::List(strings));
         }
+        if pairs.has_bare_inner_keys() {
+            parser.insert("unquoted_keys", true.into());
+        }
         parser.insert("allow_non_json", true.into());
         let value = Value::from([("name", "json".into()), ("args", Value::Object(parser))]);
         args.insert("value_parser", value);
@@ -140,7 +143,8 @@ fn argument(pairs: &Pairs, end: &str, quotes: Quotes) -> String {
             let others = if is_parted { "" } else { JSON_OTHERS };
             // A value that ends where the text after it looks right may contain such text.
             let is_member = cut.open.trim_start_matches(|c: char| c == ',' || c.is_whitespace()) == "\"";
-            let container = match (end.contains("(?="), is_member) {
+            let has_alike = is_member || pairs.has_bare_inner_keys();
+            let container = match (end.contains("(?="), has_alike) {
                 (true, true) => format!("{JSON_NESTED}|"),
                 (true, false) => format!("{JSON_CONTAINER}|"),
                 (false, _) => String::new(),
@@ -427,6 +431,16 @@ mod tests {
         let body = r#"a=-8b=0.5c=trued="x=1"e={"k": [1]}f=2e5"#;
         let wanted = r#"{"a": -8, "b": 0.5, "c": true, "d": "x=1", "e": {"k": [1]}, "f": 2e5}"#;
         assert_eq!(arguments(&Arguments::Pairs(Box::new(joined)), body), value(wanted));
+    }
+
+    #[test]
+    fn objects_among_keywords_may_have_keys_without_quotes() {
+        let mut keywords = pairs(["", ": ", "", ", "]);
+        keywords.values.strings = Encoding::Json;
+        keywords.written = vec![("object", "{qzinner: \"x\"}".to_owned())];
+        let body = r#"a: {b: {c: 1}, d: "e: 2, f: {"}, g: [{h: null}]"#;
+        let wanted = r#"{"a": {"b": {"c": 1}, "d": "e: 2, f: {"}, "g": [{"h": null}]}"#;
+        assert_eq!(arguments(&Arguments::Pairs(Box::new(keywords)), body), value(wanted));
     }
 
     #[test]
