@@ -8,7 +8,7 @@ impl WireFormat {
     /// Whether a text is safe to read as the end of content: neither prose nor only punctuation of Markdown, JSON or code.
     pub(super) fn is_distinct(&self, text: &str) -> bool {
         let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
-        let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
+        let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;!()[]{}<>/".contains(c);
         let is_safe = self.segmentation.is_distinctive(text)
             || is_tag(text)
             || is_nameless_closer(text)
@@ -93,6 +93,7 @@ mod tests {
             ("\n\n", false),
             ("```", false),
             ("***", false),
+            ("<!--", false),
             ("}]", false),
             ("", false),
         ];
