@@ -28,9 +28,14 @@ impl Client {
     }
 
     fn initialized() -> Self {
+        Self::initialized_with(json!({}))
+    }
+
+    /// A server that was initialized with these parameters, too.
+    fn initialized_with(mut parameters: Value) -> Self {
         let mut client = Self::start();
-        let capabilities = json!({"textDocument": {"publishDiagnostics": {}}});
-        client.request("initialize", json!({"capabilities": capabilities})).unwrap();
+        parameters["capabilities"]["textDocument"]["publishDiagnostics"] = json!({});
+        client.request("initialize", parameters).unwrap();
         client.notify("initialized", json!({}));
         client
     }
@@ -63,9 +68,17 @@ impl Client {
 
     /// The result of a request, or the code of its error.
     fn request(&mut self, method: &str, params: Value) -> Result<Value, i64> {
+        let id = self.begin(method, params);
+        self.result(id)
+    }
+
+    fn begin(&mut self, method: &str, params: Value) -> i64 {
         self.id += 1;
-        let id = self.id;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.send(&json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params}));
+        self.id
+    }
+
+    fn result(&mut self, id: i64) -> Result<Value, i64> {
         loop {
             let message = self.receive();
             if message["id"] == id && message.get("method").is_none() {
@@ -226,6 +239,22 @@ fn many_mentions_and_long_lines_are_answered_in_time() {
         assert_eq!(found["data"].as_array().unwrap().len(), 5 * tokens, "{name}");
     }
     assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_change_without_a_range_replaces_the_text() {
+    for range in [None, Some(Value::Null)] {
+        let mut client = Client::initialized();
+        client.open("untitled:a", "jinja", "old");
+        let mut change = json!({"text": "new"});
+        if let Some(range) = range {
+            change["range"] = range;
+        }
+        let document = json!({"uri": "untitled:a", "version": 2});
+        client.notify("textDocument/didChange", json!({"textDocument": document, "contentChanges": [change]}));
+        let text = client.request("backchat/text", json!({"textDocument": {"uri": "untitled:a"}})).unwrap();
+        assert_eq!(text["text"], "new", "{change}");
+    }
 }
 
 /// Blocks of a language in docs/editors.md.

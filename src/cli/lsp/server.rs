@@ -361,7 +361,8 @@ impl Server {
         let Some(known) = self.documents.get_mut(uri) else { return };
         for change in params.get("contentChanges").and_then(Value::as_array).into_iter().flatten() {
             let new = change.get("text").and_then(Value::as_str).unwrap_or_default();
-            let span = change.get("range").map(|range| Places::of(&known.document, unit).span(range));
+            let range = change.get("range").filter(|range| !range.is_null());
+            let span = range.map(|range| Places::of(&known.document, unit).span(range));
             known.document.replace(span, new);
         }
         known.document.version = version_of(params);
