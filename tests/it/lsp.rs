@@ -257,6 +257,37 @@ fn a_change_without_a_range_replaces_the_text() {
     }
 }
 
+#[test]
+fn documents_have_the_settings_of_their_own_folder() {
+    // A line break after a call erases `content`, which RT003 warns about.
+    let response = r#"{"start_anchor": "<a>", "fields": {"content": {"close": "<e>"}, "tool_calls": {"open": "<c>", "close": "</c>", "repeats": true, "content": "json"}}}"#;
+    let off = "[lint.rules]\nRT003 = \"off\"\n";
+    let (_one, plain) = folder(&[("response_template.json", response)]);
+    let (_other, quiet) = folder(&[("response_template.json", response), ("backchat.toml", off)]);
+    let named =
+        |folders: &[&String]| json!(folders.iter().map(|uri| json!({"uri": uri, "name": "x"})).collect::<Vec<_>>());
+    let has_warning = |client: &mut Client, folder: &str, version| {
+        let uri = format!("{folder}/response_template.json");
+        client.done(&uri, version);
+        client.codes(&uri).contains(&"RT003".to_owned())
+    };
+    for folders in [[&plain, &quiet], [&quiet, &plain]] {
+        let mut client = Client::initialized_with(json!({"workspaceFolders": named(&folders)}));
+        for (folder, warns) in [(&plain, true), (&quiet, false)] {
+            client.open(&format!("{folder}/response_template.json"), "json", response);
+            assert_eq!(has_warning(&mut client, folder, 1), warns, "{folders:?}");
+        }
+    }
+    // A folder that is added later.
+    let mut client = Client::initialized_with(json!({"workspaceFolders": named(&[&plain])}));
+    client.open(&format!("{quiet}/response_template.json"), "json", response);
+    assert!(has_warning(&mut client, &quiet, 1));
+    client.notices.clear();
+    let event = json!({"added": named(&[&quiet]), "removed": named(&[&plain])});
+    client.notify("workspace/didChangeWorkspaceFolders", json!({"event": event}));
+    assert!(!has_warning(&mut client, &quiet, 1));
+}
+
 /// Blocks of a language in docs/editors.md.
 fn configurations(language: &str) -> Vec<&'static str> {
     let blocks = include_str!("../../docs/editors.md").split("\n```");

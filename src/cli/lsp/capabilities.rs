@@ -85,6 +85,7 @@ pub fn server(client: &Client) -> Value {
                 "range": true,
             },
             "diagnosticProvider": {"identifier": "backchat", "interFileDependencies": true, "workspaceDiagnostics": false},
+            "workspace": {"workspaceFolders": {"supported": true, "changeNotifications": true}},
             "executeCommandProvider": {"commands": COMMANDS},
         },
         "serverInfo": {"name": "backchat", "version": env!("CARGO_PKG_VERSION")},

@@ -13,6 +13,7 @@ use backchat_editor::analysis::{Analysis, Memory, proved};
 use backchat_editor::{Document, Settings};
 
 use super::Event;
+use super::settings::Workspace;
 
 /// Nested templates need more stack than a thread has.
 pub const STACK: usize = 32 << 20;
@@ -25,7 +26,7 @@ struct Queue {
     /// The addresses of the documents to prove, the first one first.
     jobs: Vec<String>,
     documents: Snapshot,
-    settings: Arc<Settings>,
+    settings: Arc<Workspace>,
     due: Option<Instant>,
     /// The document that is being proved, and the flag that ends that.
     running: Option<(String, Arc<AtomicBool>)>,
@@ -61,7 +62,7 @@ impl Prover {
     }
 
     /// Asks for proofs of documents after a delay, and gives up those that are being made of them.
-    pub fn ask(&self, jobs: &[String], documents: Snapshot, settings: Arc<Settings>, delay: Duration) {
+    pub fn ask(&self, jobs: &[String], documents: Snapshot, settings: Arc<Workspace>, delay: Duration) {
         let mut queue = self.shared.lock();
         queue.jobs.retain(|job| !jobs.contains(job));
         queue.jobs.splice(0..0, jobs.iter().cloned());
@@ -123,7 +124,8 @@ fn next(shared: &Shared) -> Job {
                 if let Some(document) = queue.documents.get(&uri).cloned() {
                     let stop = Arc::new(AtomicBool::new(false));
                     queue.running = Some((uri.clone(), stop.clone()));
-                    return (uri, document, queue.documents.clone(), queue.settings.clone(), stop);
+                    let settings = queue.settings.of(&document.path).clone();
+                    return (uri, document, queue.documents.clone(), settings, stop);
                 }
             }
         }

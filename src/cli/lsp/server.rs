@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 use super::capabilities::{self, Client};
 use super::convert::{Places, path_of, uri_of};
 use super::prover::{self, Prover, Snapshot};
-use super::settings::{self, FILE};
+use super::settings::{FILE, Workspace};
 use super::{Event, refusal, write};
 use backchat_core::files::with_documents;
 use backchat_editor::analysis::{Analysis, at_once};
 use backchat_editor::chat_hints::verdict_line;
 use backchat_editor::chat_text::ChatText;
-use backchat_editor::{Document, Finding, Kind, ProofMode, Settings};
+use backchat_editor::{Document, Finding, Kind, ProofMode};
 use commands::Finished;
 
 const NOT_INITIALIZED: i32 = -32002;
@@ -87,7 +87,7 @@ enum Life {
 pub struct Server {
     pub documents: BTreeMap<String, Known>,
     pub client: Client,
-    pub settings: Arc<Settings>,
+    pub settings: Arc<Workspace>,
     pub events: Sender<Event>,
     pub waiting: HashMap<RequestId, Waiting>,
     /// Requests that another thread computes.
@@ -95,7 +95,7 @@ pub struct Server {
     /// Hovers and lenses of texts that are not rendered yet: they are answered when that is done, or when the text
     /// changes.
     parked: Vec<Parked>,
-    pub root: Option<PathBuf>,
+    folders: Vec<PathBuf>,
     client_settings: Value,
     prover: Prover,
     life: Life,
@@ -115,7 +115,7 @@ impl Server {
             waiting: HashMap::new(),
             computing: HashMap::new(),
             parked: Vec::new(),
-            root: None,
+            folders: Vec::new(),
             client_settings: Value::Null,
             life: Life::New,
             next_id: 0,
@@ -208,7 +208,7 @@ impl Server {
         let uri = params.pointer("/textDocument/uri").and_then(Value::as_str).unwrap_or_default();
         let Some(known) = self.documents.get(uri) else { return false };
         let rendered = known.analysis.as_ref().map(|(version, _)| *version);
-        let is_pending = rendered != Some(known.document.version) && self.settings.proof == ProofMode::OnType;
+        let is_pending = rendered != Some(known.document.version) && self.settings.client.proof == ProofMode::OnType;
         is_pending && features::needs_renders(self, known, params)
     }
 
@@ -231,9 +231,10 @@ impl Server {
 
     fn initialize(&mut self, parameters: &Value) -> Value {
         self.client = Client::of(parameters);
-        let folder =
-            parameters.pointer("/workspaceFolders/0/uri").or(parameters.get("rootUri")).and_then(Value::as_str);
-        self.root = folder.map(|uri| path_of(uri).0);
+        self.folders = folders_in(parameters.get("workspaceFolders"));
+        if self.folders.is_empty() {
+            self.folders.extend(parameters.get("rootUri").and_then(Value::as_str).map(|uri| path_of(uri).0));
+        }
         self.client_settings = parameters.get("initializationOptions").cloned().unwrap_or_default();
         self.load_settings();
         self.life = Life::Running;
@@ -241,9 +242,9 @@ impl Server {
     }
 
     fn load_settings(&mut self) {
-        let (settings, problem) = settings::read(self.root.as_deref(), &self.client_settings);
+        let (settings, problems) = Workspace::read(&self.folders, &self.client_settings);
         self.settings = Arc::new(settings);
-        if let Some(problem) = problem {
+        for problem in problems {
             self.notify("window/logMessage", json!({"type": 2, "message": problem}));
         }
     }
@@ -261,6 +262,7 @@ impl Server {
             "textDocument/didSave" => self.saved(&uri),
             "textDocument/didClose" => self.closed(&uri),
             "workspace/didChangeConfiguration" => self.configured(&params),
+            "workspace/didChangeWorkspaceFolders" => self.folders_changed(&params),
             "workspace/didChangeWatchedFiles" => self.files_changed(&params),
             "$/cancelRequest" => self.cancelled(&params),
             _ => {}
@@ -298,6 +300,14 @@ impl Server {
             return;
         }
         self.client_settings = settings;
+        self.load_settings();
+        self.refresh_all();
+    }
+
+    fn folders_changed(&mut self, params: &Value) {
+        let removed = folders_in(params.pointer("/event/removed"));
+        self.folders.retain(|folder| !removed.contains(folder));
+        self.folders.extend(folders_in(params.pointer("/event/added")));
         self.load_settings();
         self.refresh_all();
     }
@@ -368,14 +378,14 @@ impl Server {
         known.document.version = version_of(params);
         self.unpark(uri);
         self.read_again(uri);
-        if self.settings.proof == ProofMode::OnSave {
+        if self.settings.client.proof == ProofMode::OnSave {
             return;
         }
         self.prove_with_dependents(uri);
     }
 
     fn saved(&mut self, uri: &str) {
-        if self.settings.proof == ProofMode::OnSave && self.documents.contains_key(uri) {
+        if self.settings.client.proof == ProofMode::OnSave && self.documents.contains_key(uri) {
             self.prove_with_dependents(uri);
         }
     }
@@ -409,10 +419,10 @@ impl Server {
     /// Reads the text of a document again, and publishes what it says.
     fn read_again(&mut self, uri: &str) {
         let documents = prover::texts(&self.snapshot());
-        let settings = self.settings.clone();
         let Some(known) = self.documents.get_mut(uri) else { return };
+        let settings = self.settings.of(&known.document.path);
         let texts = ChatText::all(&known.document);
-        known.findings = with_documents(documents, || at_once(&known.document, &texts, &settings));
+        known.findings = with_documents(documents, || at_once(&known.document, &texts, settings));
         known.texts = Arc::new(texts);
         self.publish(uri);
     }
@@ -448,7 +458,7 @@ impl Server {
     }
 
     fn prove(&mut self, jobs: &[String]) {
-        let delay = Duration::from_millis(self.settings.delay);
+        let delay = Duration::from_millis(self.settings.client.delay);
         self.prover.ask(jobs, self.snapshot(), self.settings.clone(), delay);
     }
 
@@ -525,6 +535,12 @@ impl Server {
             commands::finish(self, outcome);
         }
     }
+}
+
+/// The paths of workspace folders.
+fn folders_in(folders: Option<&Value>) -> Vec<PathBuf> {
+    let folders = folders.and_then(Value::as_array).into_iter().flatten();
+    folders.filter_map(|folder| Some(path_of(folder.get("uri")?.as_str()?).0)).collect()
 }
 
 fn version_of(params: &Value) -> i32 {

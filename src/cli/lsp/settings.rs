@@ -1,6 +1,7 @@
 //! The settings of the client over those of `backchat.toml`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,10 +14,41 @@ use backchat_workbench::lint;
 /// The name of the file with settings.
 pub const FILE: &str = "backchat.toml";
 
+/// The settings of every folder of the workspace.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    folders: Vec<(PathBuf, Arc<Settings>)>,
+    /// Those of the client, which are the same everywhere.
+    pub client: Arc<Settings>,
+}
+
+impl Workspace {
+    /// Reads the settings of folders. Returns a message for each file with errors, too.
+    pub fn read(folders: &[PathBuf], client: &Value) -> (Self, Vec<String>) {
+        let mut problems = Vec::new();
+        let mut of_folder = |folder: &PathBuf| {
+            let (settings, problem) = read(folder, client);
+            problems.extend(problem.filter(|problem| !problems.contains(problem)));
+            (folder.clone(), Arc::new(settings))
+        };
+        let folders = folders.iter().map(&mut of_folder).collect();
+        let mut of_all = Settings::default();
+        of_client(&mut of_all, client);
+        (Self { folders, client: Arc::new(of_all) }, problems)
+    }
+
+    /// The settings for a file: those of the innermost folder around it, or of the first folder if none is.
+    pub fn of(&self, file: &Path) -> &Arc<Settings> {
+        let around = self.folders.iter().filter(|(folder, _)| file.starts_with(folder));
+        let innermost = around.max_by_key(|(folder, _)| folder.components().count());
+        innermost.or(self.folders.first()).map_or(&self.client, |(_, settings)| settings)
+    }
+}
+
 /// The settings for a folder. A file with errors counts as none; its errors are returned.
-pub fn read(root: Option<&Path>, client: &Value) -> (Settings, Option<String>) {
+fn read(folder: &Path, client: &Value) -> (Settings, Option<String>) {
     let mut settings = Settings::default();
-    let file = root.and_then(|root| root.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file()));
+    let file = folder.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file());
     let mut problem = None;
     if let Some(file) = file {
         match Config::read(Some(&file)) {

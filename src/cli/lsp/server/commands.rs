@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use lsp_server::RequestId;
@@ -43,7 +44,7 @@ pub struct Finished {
 struct Job {
     name: String,
     document: Document,
-    settings: Settings,
+    settings: Arc<Settings>,
     arguments: Vec<Value>,
 }
 
@@ -114,7 +115,8 @@ fn compute(server: &mut Server, id: RequestId, uri: &str, name: String, argument
     server.computing.insert(id.clone(), Value::Null);
     let documents = texts(&server.snapshot());
     let events = server.events.clone();
-    let (uri, version, settings) = (uri.to_owned(), document.version, (*server.settings).clone());
+    let (uri, version) = (uri.to_owned(), document.version);
+    let settings = server.settings.of(&document.path).clone();
     let job = Job { name, document, settings, arguments };
     let work = move || {
         let run = || with_documents(documents, || made(&job));

@@ -261,7 +261,7 @@ fn tokens(server: &Server, known: &Known, params: &Value) -> Answer {
 }
 
 fn hints(server: &Server, known: &Known, params: &Value) -> Answer {
-    if server.settings.proof == ProofMode::Off {
+    if server.settings.client.proof == ProofMode::Off {
         return Ok(json!([]));
     }
     let at = places(server, known);
@@ -297,7 +297,7 @@ fn previewed(server: &Server, known: &Known, params: &Value) -> Answer {
     };
     let context = context.ok_or((INVALID_PARAMS, "there is no such conversation".to_owned()))?;
     let at = places(server, known);
-    Ok(match preview(text, &source, &context, &server.settings) {
+    Ok(match preview(text, &source, &context, server.settings.of(&known.document.path)) {
         Ok(pieces) => {
             let piece = |piece: &backchat_editor::preview::Piece| json!({"text": piece.text, "range": at.range(&piece.span), "expression": piece.expression, "role": piece.role, "field": piece.field});
             json!({"pieces": pieces.iter().map(piece).collect::<Vec<_>>()})
