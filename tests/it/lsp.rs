@@ -78,6 +78,18 @@ impl Client {
         self.id
     }
 
+    /// The parameters of the server's next request of this name, which gets this answer.
+    fn asked(&mut self, method: &str, answer: Value) -> Value {
+        loop {
+            let message = self.receive();
+            if message["method"] == method {
+                self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": answer}));
+                return message["params"].clone();
+            }
+            self.notices.push(message);
+        }
+    }
+
     fn result(&mut self, id: i64) -> Result<Value, i64> {
         loop {
             let message = self.receive();
@@ -131,6 +143,15 @@ impl Client {
         };
         let last = self.notices.iter().rev().find(is_it).unwrap();
         last["params"]["diagnostics"].as_array().unwrap().clone()
+    }
+
+    /// The titles of the lenses, each with the arguments of its command.
+    fn lenses(&mut self, uri: &str) -> Vec<(String, Value)> {
+        let found = self.request("textDocument/codeLens", json!({"textDocument": {"uri": uri}})).unwrap();
+        let lens = |lens: &Value| {
+            (lens["command"]["title"].as_str().unwrap().to_owned(), lens["command"]["arguments"].clone())
+        };
+        found.as_array().unwrap().iter().map(lens).collect()
     }
 
     fn ends_with(mut self, code: i32) {
@@ -239,6 +260,42 @@ fn many_mentions_and_long_lines_are_answered_in_time() {
         assert_eq!(found["data"].as_array().unwrap().len(), 5 * tokens, "{name}");
     }
     assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
+}
+
+#[test]
+fn the_playground_is_offered_if_its_address_is_known_and_opens_the_text() {
+    let page = "file:///p/index.html";
+    let shows = json!({"window": {"showDocument": {"support": true}}});
+    for (capabilities, settings, is_offered) in [
+        (shows.clone(), json!({"playground": page}), true),
+        (shows.clone(), json!({"playground": "/p/index.html"}), true),
+        (shows.clone(), json!({"playground": "index.html"}), false),
+        (shows, json!({}), false),
+        (json!({}), json!({"playground": page}), false),
+    ] {
+        let parameters = json!({"capabilities": capabilities, "initializationOptions": settings});
+        let mut client = Client::initialized_with(parameters);
+        client.open("untitled:a", "jinja", CHAT);
+        client.done("untitled:a", 1);
+        let is_lens = client.lenses("untitled:a").iter().any(|(title, _)| title == "Playground");
+        assert_eq!(is_lens, is_offered, "{settings}");
+        let mut open = |uri: &str, success: bool| {
+            let command = json!({"command": "backchat.openPlayground", "arguments": [uri]});
+            let id = client.begin("workspace/executeCommand", command);
+            let shown = is_offered.then(|| client.asked("window/showDocument", json!({"success": success})));
+            (shown, client.result(id))
+        };
+        let (shown, result) = open("untitled:a", true);
+        let Some(shown) = shown else {
+            assert_eq!(result, Err(-32803), "{settings}");
+            continue;
+        };
+        assert_eq!((result, &shown["external"]), (Ok(Value::Null), &json!(true)));
+        let fragment = shown["uri"].as_str().unwrap().strip_prefix(page).unwrap().strip_prefix('#').unwrap();
+        let state = crate::report_links::state(fragment);
+        assert_eq!(state.get("chat").and_then(|chat| chat.as_str()), Some(CHAT.trim_end()));
+        assert_eq!(open("untitled:a", false).1, Err(-32803), "an editor that could not open it");
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn linked(page: &str, address: &str) -> Value {
 }
 
 /// The state that a fragment holds.
-fn state(fragment: &str) -> Value {
+pub fn state(fragment: &str) -> Value {
     let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut bits = fragment.chars().map(|digit| digits.find(digit).unwrap());
     let mut data = Vec::new();

@@ -65,6 +65,8 @@ impl Known {
 pub enum Waiting {
     /// An edit was sent for it.
     Edit(RequestId, Value),
+    /// A page was sent for it.
+    Page(RequestId),
     Configuration,
     Nothing,
 }
@@ -323,14 +325,18 @@ impl Server {
 
     fn response(&mut self, response: Response) {
         let answered = response.response_result.ok();
+        let says =
+            |key: &str| answered.as_ref().and_then(|answer| answer.get(key)).and_then(Value::as_bool) == Some(true);
+        let done =
+            |is_done: bool, result, problem: &str| if is_done { Ok(result) } else { Err((FAILED, problem.to_owned())) };
         match self.waiting.remove(&response.id) {
             Some(Waiting::Edit(id, result)) => {
-                let applied = answered.as_ref().and_then(|answer| answer.get("applied")).and_then(Value::as_bool);
-                let result = match applied {
-                    Some(true) => Ok(result),
-                    _ => Err((FAILED, "the editor did not apply the edit: run the command again".to_owned())),
-                };
-                self.answer(id, result);
+                let problem = "the editor did not apply the edit: run the command again";
+                self.answer(id, done(says("applied"), result, problem));
+            }
+            Some(Waiting::Page(id)) => {
+                let problem = "the editor did not open the page: check the address in the setting `playground`";
+                self.answer(id, done(says("success"), Value::Null, problem));
             }
             Some(Waiting::Configuration) => {
                 let settings = answered.and_then(|answer| answer.get(0).cloned());

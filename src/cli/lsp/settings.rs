@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::lint_config::Config;
-use super::convert::to_ours;
+use super::convert::{to_ours, uri_of};
 use backchat_derive::targets::Target;
 use backchat_editor::{Level, ProofMode, Settings};
 use backchat_workbench::lint;
+use backchat_workbench::report::Playground;
 
 /// The name of the file with settings.
 pub const FILE: &str = "backchat.toml";
@@ -20,6 +21,8 @@ pub struct Workspace {
     folders: Vec<(PathBuf, Arc<Settings>)>,
     /// Those of the client, which are the same everywhere.
     pub client: Arc<Settings>,
+    /// The page that opens chat templates.
+    pub playground: Option<Playground>,
 }
 
 impl Workspace {
@@ -34,7 +37,7 @@ impl Workspace {
         let folders = folders.iter().map(&mut of_folder).collect();
         let mut of_all = Settings::default();
         of_client(&mut of_all, client);
-        (Self { folders, client: Arc::new(of_all) }, problems)
+        (Self { folders, client: Arc::new(of_all), playground: playground(client) }, problems)
     }
 
     /// The settings for a file: those of the innermost folder around it, or of the first folder if none is.
@@ -69,8 +72,23 @@ fn read(folder: &Path, client: &Value) -> (Settings, Option<String>) {
     (settings, problem)
 }
 
+/// The playground at the address, or the path, that a client sets.
+fn playground(client: &Value) -> Option<Playground> {
+    let place = section(client).get("playground").and_then(Value::as_str)?;
+    if Path::new(place).is_absolute() {
+        return Playground::at(&uri_of(Path::new(place)));
+    }
+    // An address without a scheme would be relative to a page.
+    Playground::at(place).filter(|_| place.contains("://"))
+}
+
+/// The settings in what a client sends.
+fn section(client: &Value) -> &Value {
+    client.get("backchat").unwrap_or(client)
+}
+
 fn of_client(settings: &mut Settings, client: &Value) {
-    let client = client.get("backchat").unwrap_or(client);
+    let client = section(client);
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let rules = client.pointer("/lint/rules").or_else(|| client.get("lint.rules")).and_then(Value::as_object);
     for (name, level) in rules.into_iter().flatten() {

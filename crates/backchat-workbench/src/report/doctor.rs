@@ -54,8 +54,7 @@ pub fn doctor(name: &str, examined: &Examined<'_>, playground: Option<&Playgroun
         line.push_str(&format!("; the examination stopped early: {error}"));
     }
     let mood = if count == 0 && report.stopped.is_none() { Mood::Good } else { Mood::Doubtful };
-    let given = (examined.template.source(), &examined.options.variables);
-    let playground = playground.map(|known| known.link(Some(given), None, None));
+    let playground = playground.map(|known| known.of_chat(examined.template.source(), &examined.options.variables));
     let head = Head { title: "Chat template", name, badge: (&badge, mood), line: &line, playground };
     let exhibits = exhibits(report);
     let mut sections = Vec::new();

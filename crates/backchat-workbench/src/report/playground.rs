@@ -58,6 +58,11 @@ impl Playground {
         format!("{}#{}", self.0, base64(&stored(Value::Object(state).to_string().as_bytes())))
     }
 
+    /// A link to a chat template with its variables.
+    pub fn of_chat(&self, chat_template: &str, variables: &Object) -> String {
+        self.link(Some((chat_template, variables)), None, None)
+    }
+
     /// A link to an output of a response template.
     pub fn of_text(&self, template: &Template, prefix: &str, text: &str, tools: Option<&Value>) -> String {
         self.link(None, Some(template), Some(Linked { prefix, text, tools }))

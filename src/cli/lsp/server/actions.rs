@@ -104,7 +104,9 @@ pub fn lenses(server: &Server, known: &Known, _: &Value) -> Result<Value, Refuse
         found.push(command(&first, &lens(facts), "backchat.preview", &arguments));
         found.push(command(&first, "Write response template", "backchat.writeResponseTemplate", &arguments));
         found.push(command(&first, "Preview", "backchat.preview", &arguments));
-        found.push(command(&first, "Playground", "backchat.openPlayground", &arguments));
+        if server.settings.playground.is_some() && server.client.shows_documents {
+            found.push(command(&first, "Playground", "backchat.openPlayground", &arguments));
+        }
     }
     Ok(Value::Array(found))
 }

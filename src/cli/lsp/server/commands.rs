@@ -14,10 +14,12 @@ use super::super::convert::{Places, to_theirs};
 use super::super::prover::{STACK, texts};
 use super::actions::workspace_edit;
 use super::{CONTENT_MODIFIED, FAILED, INVALID_PARAMS, Known, Refused, Server, Waiting};
+use backchat_chat::source::Source;
 use backchat_core::diagnostic::Edit;
 use backchat_core::files::with_documents;
 use backchat_editor::chat_text::ChatText;
 use backchat_editor::{Document, Settings, chat_actions, commands, fixtures, folder};
+use backchat_workbench::report::Playground;
 
 /// What a computation gives.
 pub enum Made {
@@ -29,6 +31,8 @@ pub enum Made {
     File(PathBuf, String),
     /// Edits of the document, as a resolved action.
     Action(Value, Vec<Edit>),
+    /// The address of a page, which the editor opens.
+    Page(String),
 }
 
 /// A finished computation.
@@ -45,6 +49,7 @@ struct Job {
     name: String,
     document: Document,
     settings: Arc<Settings>,
+    playground: Option<Playground>,
     arguments: Vec<Value>,
 }
 
@@ -64,7 +69,11 @@ pub fn execute(server: &mut Server, id: RequestId, params: &Value) {
                 || (FAILED, format!("`{first}` is no rule and no key: `backchat lint --explain` lists the rules"));
             server.answer(id, found.ok_or_else(missing));
         }
-        "backchat.openPlayground" => open_playground(server, id, &first),
+        "backchat.openPlayground" if !server.client.shows_documents => {
+            let message =
+                "this editor cannot show pages: run `backchat derive FILE --report page.html --playground ADDRESS`";
+            server.answer(id, Err((FAILED, message.to_owned())));
+        }
         "backchat.replay" => {
             let case = arguments.get(1).and_then(Value::as_str).map(|case| format!("#{case}")).unwrap_or_default();
             let path = super::super::convert::path_of(&first).0;
@@ -73,19 +82,6 @@ pub fn execute(server: &mut Server, id: RequestId, params: &Value) {
         }
         _ => compute(server, id, &first, name, arguments, params.get("workDoneToken").cloned()),
     }
-}
-
-fn open_playground(server: &mut Server, id: RequestId, uri: &str) {
-    if !server.client.shows_documents {
-        let message = "this editor cannot show pages: run `backchat derive FILE --report page.html --playground`";
-        server.answer(id, Err((FAILED, message.to_owned())));
-        return;
-    }
-    server.ask(
-        "window/showDocument",
-        json!({"uri": uri, "external": false, "takeFocus": true}),
-        Waiting::Edit(id, Value::Null),
-    );
 }
 
 /// Computes the edit of an action.
@@ -117,7 +113,8 @@ fn compute(server: &mut Server, id: RequestId, uri: &str, name: String, argument
     let events = server.events.clone();
     let (uri, version) = (uri.to_owned(), document.version);
     let settings = server.settings.of(&document.path).clone();
-    let job = Job { name, document, settings, arguments };
+    let playground = server.settings.playground.clone();
+    let job = Job { name, document, settings, playground, arguments };
     let work = move || {
         let run = || with_documents(documents, || made(&job));
         let bug = || Err((FAILED, "a bug: this could not be computed".to_owned()));
@@ -138,18 +135,19 @@ fn document_of(server: &Server, uri: &str) -> Option<Document> {
     Some(Document::new(path, "", 0, &text, true))
 }
 
+/// The chat template of a document.
+fn chat_of(document: &Document) -> Result<(ChatText, Source), Refused> {
+    let text = ChatText::all(document).into_iter().next();
+    let text = text.ok_or_else(|| (FAILED, "this file holds no chat template".to_owned()))?;
+    let source = folder::source_of(document, &text);
+    Ok((text, source))
+}
+
 fn made(job: &Job) -> Result<Made, Refused> {
-    let Job { name, document, settings, arguments } = job;
+    let Job { name, document, settings, playground, arguments } = job;
     let failed = |message: String| (FAILED, message);
     let edits = |edit: Option<Edit>| Made::Edits(edit.into_iter().collect());
-    let chat = || {
-        let text = ChatText::all(document)
-            .into_iter()
-            .next()
-            .ok_or_else(|| failed("this file holds no chat template".to_owned()))?;
-        let source = folder::source_of(document, &text);
-        Ok::<_, Refused>((text, source))
-    };
+    let chat = || chat_of(document);
     match name.as_str() {
         "backchat.writeResponseTemplate" => {
             let (_, source) = chat()?;
@@ -161,6 +159,13 @@ fn made(job: &Job) -> Result<Made, Refused> {
         }
         "backchat.derive" => Ok(Made::Value(commands::draft(&chat()?.1, settings).map_err(failed)?.into())),
         "backchat.prove" => Ok(Made::Value(to_theirs(&commands::report(document, settings).map_err(failed)?))),
+        "backchat.openPlayground" => {
+            let problem = "set `playground` to the address of the page that `playground/build` writes";
+            let page = playground.as_ref().ok_or_else(|| failed(problem.to_owned()))?;
+            let (_, source) = chat()?;
+            let variables = folder::options(&source, settings).variables;
+            Ok(Made::Page(page.of_chat(&source.template, &variables)))
+        }
         "backchat.repair" => {
             let repairs = commands::repairs(document, settings).map_err(failed)?;
             let index = arguments.get(1).and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
@@ -215,6 +220,9 @@ pub fn finish(server: &mut Server, outcome: Finished) {
         Ok(Made::File(path, text)) => {
             let edit = file_edit(server, &path, &text);
             apply(server, id, edit, Value::from(server.uri_of(&path)));
+        }
+        Ok(Made::Page(address)) => {
+            server.ask("window/showDocument", json!({"uri": address, "external": true}), Waiting::Page(id));
         }
         Ok(Made::Action(mut action, edits)) => {
             let edit = with_known(server, &uri, |server, known| workspace_edit(server, known, &edits));
