@@ -345,6 +345,28 @@ fn documents_have_the_settings_of_their_own_folder() {
     assert!(!has_warning(&mut client, &quiet, 1));
 }
 
+#[test]
+fn lenses_of_cases_name_them_only_if_they_can_be_read() {
+    let cases = "template: response_template.json\n\n=== case a\n=== prefix\n<|assistant|>\n=== output\nHi<|end|>\n\
+                 === message\n{\"content\": \"No\"}\n\n=== case b\n=== output\nHi<|end|>\n=== message\n{}\n";
+    let (_folder, address) = folder(&[("response_template.json", RESPONSE)]);
+    let uri = format!("{address}/a.fixture");
+    let path = uri.strip_prefix("file://").unwrap();
+    let mut client = Client::initialized();
+    client.open(&uri, "backchat-fixture", cases);
+    client.done(&uri, 1);
+    let lenses = client.lenses(&uri);
+    let of = |title: &str| lenses.iter().filter(|lens| lens.0 == title).map(|lens| lens.1.clone()).collect::<Vec<_>>();
+    assert_eq!(of("Bless"), [json!([uri, "a"])]);
+    assert_eq!(of("Replay"), [json!([uri, "a"]), json!([uri])]);
+    let terminals = of("Replay").into_iter().map(|arguments| {
+        let command = json!({"command": "backchat.replay", "arguments": arguments});
+        client.request("workspace/executeCommand", command).unwrap()["terminal"].clone()
+    });
+    let wanted = [format!("backchat replay {path}#a"), format!("backchat replay {path}")];
+    assert_eq!(terminals.collect::<Vec<_>>(), wanted);
+}
+
 /// Blocks of a language in docs/editors.md.
 fn configurations(language: &str) -> Vec<&'static str> {
     let blocks = include_str!("../../docs/editors.md").split("\n```");

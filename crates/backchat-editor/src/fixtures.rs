@@ -16,7 +16,8 @@ use crate::finding::{Finding, Level};
 /// A case and its result.
 #[derive(Clone, Debug)]
 pub struct CaseResult {
-    pub name: String,
+    /// Its name in the file; `None` if it cannot be read.
+    pub name: Option<String>,
     /// The bytes of its section line; line 1 if the file has one case.
     pub span: Range<usize>,
     pub passed: bool,
@@ -88,12 +89,13 @@ pub fn check(document: &Document) -> (Vec<Finding>, Vec<CaseResult>) {
 }
 
 fn result(report: &Report<'_>, found: &[(Finding, Option<String>)]) -> CaseResult {
-    let span = report.entry.case().map(|case| case.span.clone()).or(report.entry.chat().map(|case| case.span.clone()));
+    let (output, chat) = (report.entry.case(), report.entry.chat());
+    let named = output.map(|case| (&case.name, &case.span)).or(chat.map(|case| (&case.name, &case.span)));
     let differs = found.iter().filter(|(finding, _)| finding.level == Level::Error);
     let differs = differs.map(|(finding, path)| path.clone().unwrap_or_else(|| finding.code.clone())).next();
     CaseResult {
-        name: report.entry.name().into_owned(),
-        span: span.unwrap_or(0..0),
+        name: named.map(|(name, _)| name.clone()),
+        span: named.map_or(0..0, |(_, span)| span.clone()),
         passed: report.status == Status::Passed,
         differs,
     }

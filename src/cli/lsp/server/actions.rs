@@ -84,11 +84,12 @@ pub fn lenses(server: &Server, known: &Known, _: &Value) -> Result<Value, Refuse
             let is_case = case.span.start > 0
                 && known.document.text.get(case.span.clone()).is_some_and(|line| line.starts_with("=== case"));
             let at = if is_case { places.range(&case.span) } else { first.clone() };
-            let arguments = json!([uri, case.name]);
+            let arguments: Vec<&str> = [Some(uri.as_str()), case.name.as_deref()].into_iter().flatten().collect();
+            let arguments = json!(arguments);
             let differs = case.differs.as_deref().unwrap_or("it was not run");
             let title = if case.passed { "passed".to_owned() } else { format!("failed: {differs}") };
             found.push(command(&at, &title, "backchat.replay", &arguments));
-            if !case.passed {
+            if !case.passed && case.name.is_some() {
                 found.push(command(&at, "Bless", "backchat.bless", &arguments));
             }
             found.push(command(&at, "Replay", "backchat.replay", &arguments));
