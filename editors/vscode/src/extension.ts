@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { LanguageClient, LanguageClientOptions, ServerOptions } from "vscode-languageclient/node";
+import { execute } from "./commands";
 import { Preview } from "./preview";
 
 interface Status {
@@ -42,6 +43,7 @@ async function start(item: vscode.StatusBarItem, folders: vscode.FileSystemWatch
       { language: "json", pattern: "**/*.json" }, { pattern: "**/*.jinja" }, { pattern: "**/*.fixture" },
     ],
     initializationOptions: settings(),
+    middleware: { executeCommand: execute },
     synchronize: { configurationSection: "backchat", fileEvents: folders },
   };
   client = new LanguageClient("backchat", "Backchat", server, options);

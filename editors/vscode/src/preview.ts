@@ -20,15 +20,40 @@ interface FromPage {
 /** The file whose special tokens and response template belong to the chat template beside it. */
 const CONFIG = "tokenizer_config.json";
 
+/** What the page gets of a document: its chat template and, of a tokenizer's file, the rest of it. */
+interface Given {
+  chat: string;
+  config?: string;
+}
+
+/** A chat template: the document, or a string in it; nothing if the document has none. */
+function given(document: vscode.TextDocument): Given | undefined {
+  const text = document.getText();
+  const { languageId, uri } = document;
+  if (["jinja", "jinja-chat-template"].includes(languageId) || /\.(jinja|j2)$/.test(uri.path)) {
+    return { chat: text };
+  }
+  try {
+    const { chat_template: found, ...config } = JSON.parse(text);
+    const named = Array.isArray(found) ? (found.find(({ name }) => name === "default") ?? found[0])?.template : found;
+    return typeof named === "string" ? { chat: named, config: JSON.stringify(config) } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export class Preview {
   private panel: vscode.WebviewPanel | undefined;
   private uri: vscode.Uri | undefined;
+  /** Whether the chat template is a string in the document. */
+  private isString = false;
 
   constructor(private readonly page: vscode.Uri) {}
 
   async open(uri?: string): Promise<void> {
     const chosen = uri === undefined ? vscode.window.activeTextEditor?.document.uri : vscode.Uri.parse(uri);
-    if (!chosen) {
+    if (!chosen || !given(await vscode.workspace.openTextDocument(chosen))) {
+      await vscode.window.showInformationMessage("Backchat: there is no chat template to preview. Open a .jinja file, or a tokenizer_config.json that has one.");
       return;
     }
     const isOther = this.uri?.toString() !== chosen.toString();
@@ -61,7 +86,9 @@ export class Preview {
       await this.give("first");
     }
     if (show && this.uri) {
-      const selection = new vscode.Range(show.from.line, show.from.character, show.to.line, show.to.character);
+      const { from, to } = show;
+      // Places in a string of a JSON file are not places of the file.
+      const selection = this.isString ? undefined : new vscode.Range(from.line, from.character, to.line, to.character);
       await vscode.window.showTextDocument(this.uri, { selection, viewColumn: vscode.ViewColumn.One });
     }
     if (save && this.uri) {
@@ -78,9 +105,14 @@ export class Preview {
     if (!this.panel || !this.uri) {
       return;
     }
-    const document = await vscode.workspace.openTextDocument(this.uri);
-    const config = what !== "edited" ? await this.config(this.uri) : undefined;
-    await this.panel.webview.postMessage({ chat: document.getText(), isOther: what === "other", config, name: CONFIG });
+    const found = given(await vscode.workspace.openTextDocument(this.uri));
+    // While JSON is typed it may not be valid: the page keeps what it has.
+    if (!found) {
+      return;
+    }
+    this.isString = found.config !== undefined;
+    const config = what !== "edited" ? (found.config ?? (await this.config(this.uri))) : undefined;
+    await this.panel.webview.postMessage({ chat: found.chat, isOther: what === "other", config, name: CONFIG });
   }
 
   private async config(uri: vscode.Uri): Promise<string | undefined> {

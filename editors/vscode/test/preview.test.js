@@ -1,28 +1,15 @@
 // The panel gives the page the document, and does what the page asks for.
 
 const assert = require("node:assert");
-const fs = require("node:fs");
-const os = require("node:os");
-const path = require("node:path");
 const test = require("node:test");
-const { buildSync } = require("esbuild");
+const { load } = require("./load");
 
-/** The class, with an object in place of the editor's interface. */
-function preview(vscode) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "preview-"));
-  const outfile = path.join(folder, "preview.js");
-  buildSync({ entryPoints: [path.join(__dirname, "../src/preview.ts")], outfile, bundle: true, platform: "node", external: ["vscode"] });
-  const module = { exports: {} };
-  const code = fs.readFileSync(outfile, "utf8");
-  fs.rmSync(folder, { recursive: true });
-  new Function("module", "exports", "require", code)(module, module.exports, (name) => (name === "vscode" ? vscode : require(name)));
-  return module.exports.Preview;
-}
+const preview = (vscode) => load("preview.ts", vscode).Preview;
 
 /** An editor with these files, and what was done with it. */
 function editor(files) {
-  const did = { posted: [], shown: [], saved: {} };
-  const uri = (name) => ({ name, toString: () => `file:///${name}` });
+  const did = { posted: [], shown: [], saved: {}, said: 0 };
+  const uri = (name) => ({ name, path: `/${name}`, toString: () => `file:///${name}` });
   const bytes = (text) => new TextEncoder().encode(text);
   let hear;
   const webview = { postMessage: (message) => did.posted.push(message), onDidReceiveMessage: (act) => (hear = act) };
@@ -32,7 +19,8 @@ function editor(files) {
     Range: function (...numbers) { this.numbers = numbers; },
     window: {
       createWebviewPanel: () => ({ webview, onDidDispose: () => {}, reveal: () => {} }),
-      showTextDocument: (shown, { selection }) => did.shown.push([shown.name, selection.numbers]),
+      showTextDocument: (shown, { selection }) => did.shown.push([shown.name, selection?.numbers]),
+      showInformationMessage: () => did.said++,
       showSaveDialog: ({ defaultUri }) => defaultUri,
     },
     workspace: {
@@ -43,7 +31,7 @@ function editor(files) {
         },
         writeFile: async ({ name }, content) => (did.saved[name] = new TextDecoder().decode(content)),
       },
-      openTextDocument: async ({ name }) => ({ getText: () => files[name] }),
+      openTextDocument: async (uri) => ({ uri, languageId: "", getText: () => files[uri.name] }),
     },
   };
   return { did, vscode, uri, webview, hear: (message) => hear(message) };
@@ -78,6 +66,36 @@ test("a file that is missing or no JSON has no tokens", async () => {
     await new (preview(vscode))(uri("page.html")).open("file:///chat.jinja");
     await hear({ ready: true });
     assert.strictEqual(did.posted[0].config, undefined);
+  }
+});
+
+test("the chat template of a tokenizer's file is previewed, with its tokens", async () => {
+  const named = (...names) => names.map((name) => ({ name, template: `{{ ${name} }}` }));
+  for (const [found, chat] of [
+    ["{{ a }}\n", "{{ a }}\n"],
+    [named("rag", "default"), "{{ default }}"],
+    [named("rag", "tool_use"), "{{ rag }}"],
+  ]) {
+    const file = (tokens) => JSON.stringify({ chat_template: found, ...tokens });
+    const files = { "page.html": "", "tokenizer_config.json": file({ bos_token: "<s>" }) };
+    const { did, vscode, uri, hear } = editor(files);
+    const panel = new (preview(vscode))(uri("page.html"));
+    await panel.open("file:///tokenizer_config.json");
+    await hear({ ready: true });
+    files["tokenizer_config.json"] = "{";
+    await panel.refresh(uri("tokenizer_config.json"));
+    const [name, config] = ["tokenizer_config.json", '{"bos_token":"<s>"}'];
+    assert.deepStrictEqual(did.posted, [{ chat, isOther: false, config, name }]);
+    await hear({ show: { from: { line: 0, character: 1 }, to: { line: 0, character: 2 } } });
+    assert.deepStrictEqual(did.shown, [["tokenizer_config.json", undefined]]);
+  }
+});
+
+test("a document without a chat template is not previewed", async () => {
+  for (const [name, text] of [["main.rs", "fn main() {}"], ["tokenizer_config.json", '{"bos_token": "<s>"}'], ["a.json", "[]"]]) {
+    const { did, vscode, uri, webview } = editor({ "page.html": "<p>", [name]: text });
+    await new (preview(vscode))(uri("page.html")).open(`file:///${name}`);
+    assert.deepStrictEqual([webview.html, did.said], [undefined, 1], name);
   }
 });
 
