@@ -275,12 +275,15 @@ fn repository(home: &Home, source: &Source, log: &mut Log) -> Result<(), Failure
             suite::HOOKS
         ));
     }
-    for (is_written, file, wanted) in
-        [(is_new, suite::WORKFLOW, config.as_str()), (has_hooks, suite::HOOKS, "backchat-check")]
-    {
+    let wanted = [
+        (is_new, suite::WORKFLOW, "templates", config.as_str()),
+        (is_new, suite::WORKFLOW, "chat-templates", chat_template.as_str()),
+        (has_hooks, suite::HOOKS, "hooks", "backchat-check"),
+    ];
+    for (is_written, file, key, item) in wanted {
         let text = if is_written { String::new() } else { input::text(&root.join(file).display().to_string())? };
-        if !is_written && !text.contains(wanted) {
-            log.left.push(format!("add {} to {file}", escape(wanted)));
+        if !is_written && !suite::lists(&text, item) {
+            log.left.push(format!("add {} to `{key}` in {file}", escape(item)));
         }
     }
     if is_new {

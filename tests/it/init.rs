@@ -77,6 +77,34 @@ fn a_suite_is_made_once_and_passes_anywhere() {
 }
 
 #[test]
+fn the_workflow_runs_for_every_branch_and_a_second_model_is_added_to_each_list() {
+    let folder = folder_of(&[]);
+    let folder = folder.path();
+    fs::create_dir(folder.join(".git")).unwrap();
+    for name in ["mine", "more"] {
+        fs::create_dir_all(folder.join(name)).unwrap();
+        fs::copy(root().join("chat_templates/hermes.jinja"), folder.join(name).join("chat_template.jinja")).unwrap();
+    }
+    let (code, out, err) = outcome_in(folder, &["init", "mine"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let workflow = folder.join(".github/workflows/backchat.yml");
+    let text = fs::read_to_string(&workflow).unwrap();
+    assert!(text.contains("\n  push:\n  pull_request:\n"), "{text}");
+    let left = |out: &str| out.lines().filter(|line| line.starts_with("- add ")).map(str::to_owned).collect::<Vec<_>>();
+    let (_, out, _) = outcome_in(folder, &["init", "more"]);
+    let wanted = ["`templates`", "`chat-templates`"].map(|key| format!("{key} in .github/workflows/backchat.yml"));
+    let items = ["more/tokenizer_config.json", "more"];
+    let wanted: Vec<String> =
+        items.iter().zip(&wanted).map(|(item, place)| format!("- add {item} to {place}")).collect();
+    assert_eq!(left(&out).into_iter().filter(|line| !line.contains("--samples")).collect::<Vec<_>>(), wanted);
+    let added = text.replace("            mine\n", "            mine\n            more\n");
+    let added = added.replace("mine/tokenizer_config.json", "more/tokenizer_config.json");
+    fs::write(&workflow, added).unwrap();
+    let (_, out, _) = outcome_in(folder, &["init", "more"]);
+    assert!(!left(&out).iter().any(|line| line.contains("backchat.yml")), "{out}");
+}
+
+#[test]
 fn a_suite_may_have_a_folder_within_folders_that_are_not_there_yet() {
     let folder = folder_of(&[]);
     let folder = folder.path();

@@ -8,4 +8,4 @@ mod repository;
 
 pub use home::{CHAT_TEMPLATE, CONFIG, FIXTURES, Home};
 pub use recorded::{Recorded, recorded};
-pub use repository::{ATTRIBUTES, HOOKS, WORKFLOW, badge, hooks, with_line, workflow};
+pub use repository::{ATTRIBUTES, HOOKS, WORKFLOW, badge, hooks, lists, with_line, workflow};

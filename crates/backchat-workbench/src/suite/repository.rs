@@ -20,7 +20,6 @@ pub fn workflow(template: &str, chat_template: &str, healthy: &[String]) -> Stri
 name: Response templates
 on:
   push:
-    branches: [main]
   pull_request:
 permissions:
   contents: read
@@ -64,6 +63,17 @@ pub fn with_line(text: &str, line: &str) -> Option<String> {
     Some(format!("{text}{gap}{line}\n"))
 }
 
+/// Whether a file of YAML lists an item, under any key: a word, or a folder by itself or by its chat template.
+pub fn lists(text: &str, item: &str) -> bool {
+    let is_between = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '[' | ']');
+    let words = text.lines().flat_map(|line| line.split(is_between)).chain(text.lines().map(str::trim));
+    let is_it = |word: &str| {
+        let below = word.strip_prefix(item);
+        below.is_some_and(|below| matches!(below, "" | "/") || below.starts_with("/chat_template"))
+    };
+    words.into_iter().any(is_it)
+}
+
 /// The badge of the workflow, as Markdown.
 pub fn badge(root: &Path) -> String {
     let name = repository(root).unwrap_or_else(|| "OWNER/REPOSITORY".to_owned());
@@ -94,6 +104,22 @@ mod tests {
             [("", Some("*.x\n")), ("a", Some("a\n*.x\n")), ("a\n", Some("a\n*.x\n")), ("a\n *.x \nb\n", None)]
         {
             assert_eq!(with_line(text, "*.x").as_deref(), with, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_item_is_listed_as_a_word_of_its_own() {
+        let listed = "templates: |\n  a/tokenizer_config.json\nchat-templates: [b/, \"c/chat_template.jinja\"]\nd: x y/z\n  x y\n";
+        for (item, is_listed) in [
+            ("a/tokenizer_config.json", true),
+            ("a", false),
+            ("b", true),
+            ("c", true),
+            ("d", false),
+            ("x y", true),
+            (".", false),
+        ] {
+            assert_eq!(lists(listed, item), is_listed, "{item}");
         }
     }
 
