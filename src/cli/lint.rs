@@ -6,19 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::ArgAction;
+
 use super::chat_options::{Budget, template_name};
 use super::diagnostic_outputs::{Outputs, Results};
-use super::known_values::{self, rule_named};
+use super::known_values::{self, Names, one_of, rule_named};
 use super::lint_config::Config;
 use super::watch::{self, Watched};
 use super::{Failure, Global, folders, input, template_file};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
-use backchat_core::diagnostic::{Diagnostic, Rule, Severity, Sources, counted};
+use backchat_core::diagnostic::{Diagnostic, Rule, Severity, Sources, counted, escape};
 use backchat_core::json::{self, Value};
 use backchat_derive::targets::Target;
 use backchat_legacy::schema::source::Stored;
-use backchat_parser::template::source::{self, Opened, SourceError};
+use backchat_parser::template::source::{self, Opened, SourceError, SourceErrorKind};
 use backchat_probe::diff::unified;
 use backchat_workbench::answers::{self, LintOptions};
 use backchat_workbench::lint;
@@ -79,6 +81,9 @@ pub struct Lint {
     #[arg(long, value_name = "RULE", num_args = 0..=1, default_missing_value = "")]
     #[arg(value_parser = known_values::explained_rule(), hide_possible_values = true)]
     explain: Option<String>,
+    /// Set the result for a source without a response template; with `pass` nothing in it is linted
+    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = one_of(NO_TEMPLATE), action = ArgAction::Set)]
+    no_template: bool,
     /// Read this file instead of backchat.toml
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -89,6 +94,25 @@ pub struct Lint {
     watch: bool,
     #[command(flatten)]
     outputs: Outputs,
+}
+
+/// Whether a source without a response template passes.
+const NO_TEMPLATE: &Names<bool> =
+    &[("fail", false, "Lint a chat template alone; exit with 2 if there is none"), ("pass", true, "Skip the source")];
+
+/// What was found in all sources.
+struct Findings {
+    all: Vec<Diagnostic>,
+    sources: Sources,
+    /// Whether a template does not load.
+    unusable: bool,
+}
+
+impl Findings {
+    fn add(&mut self, (found, sources): (Vec<Diagnostic>, Sources)) {
+        self.all.extend(found);
+        self.sources.extend(sources);
+    }
 }
 
 /// How often a file is fixed and linted again at most: a fix may enable another.
@@ -115,43 +139,17 @@ impl Lint {
         let chat_template = named.transpose()?;
         let tokens = self.tokenizer.as_deref().map(|name| input::tokens(name).map(Arc::new)).transpose()?;
         let asked = LintOptions { targets: &targets, chat_template: chat_template.as_ref(), tokens: tokens.as_ref() };
-        let mut all: Vec<Diagnostic> = Vec::new();
-        let mut sources = Sources::none();
-        let mut unusable = false;
+        let mut findings = Findings { all: Vec::new(), sources: Sources::none(), unusable: false };
         let names = self.names()?;
         let beside =
             chat_template.as_ref().filter(|_| !names.iter().any(|name| self.chat_template.as_ref() == Some(name)));
         if let Some(source) = beside {
-            let (found, texts) = self.lint_chat_template(&source.clone().for_tools(), &config, global)?;
-            all.extend(found);
-            sources.extend(texts);
+            findings.add(self.lint_chat_template(&source.clone().for_tools(), &config, global)?);
         }
         for name in &names {
-            let chat = answers::chat_template(name)?;
-            if let Some(source) = &chat {
-                let (found, texts) = self.lint_chat_template(source, &config, global)?;
-                all.extend(found);
-                sources.extend(texts);
-            }
-            match self.open(name, chat.is_some()) {
-                Ok(Some(Stored::Template(opened))) => {
-                    let (opened, found) = self.lint(opened, asked, &config)?;
-                    all.extend(found);
-                    sources.extend(opened.sources);
-                }
-                Ok(Some(Stored::Schema(opened))) => {
-                    let found = backchat_legacy::lint::lint(&opened);
-                    all.extend(found.into_iter().filter_map(|finding| self.level(finding, &opened.file, &config)));
-                    sources.extend(opened.sources);
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    unusable = true;
-                    all.extend(error.diagnostics);
-                    sources.extend(error.sources);
-                }
-            }
+            self.lint_source(name, asked, &config, global, &mut findings)?;
         }
+        let Findings { all, sources, unusable } = findings;
         if !self.diff {
             self.outputs
                 .write(&Results { diagnostics: &all, by_cause: None, sources: &sources, suites: None }, global)?;
@@ -159,6 +157,47 @@ impl Lint {
         tell!(global, "{}", summary(&all, names.len() + usize::from(beside.is_some())));
         let bad = all.iter().any(|found| found.severity > Severity::Note);
         Ok(ExitCode::from(if unusable { 2 } else { u8::from(bad) }))
+    }
+
+    /// Adds the findings about what a source has.
+    fn lint_source(
+        &self,
+        name: &str,
+        asked: LintOptions<'_>,
+        config: &Config,
+        global: &Global,
+        findings: &mut Findings,
+    ) -> Result<(), Failure> {
+        let chat = answers::chat_template(name)?;
+        let response = self.open(name, chat.is_some());
+        let has_none = match &response {
+            Ok(found) => found.is_none(),
+            Err(error) => error.kind() == SourceErrorKind::NoTemplate,
+        };
+        if self.no_template && has_none {
+            tell!(global, "{} has no response template: skipped", escape(name));
+            return Ok(());
+        }
+        if let Some(source) = &chat {
+            findings.add(self.lint_chat_template(source, config, global)?);
+        }
+        match response {
+            Ok(Some(Stored::Template(opened))) => {
+                let (opened, found) = self.lint(opened, asked, config)?;
+                findings.add((found, opened.sources));
+            }
+            Ok(Some(Stored::Schema(opened))) => {
+                let found = backchat_legacy::lint::lint(&opened).into_iter();
+                let found = found.filter_map(|finding| self.level(finding, &opened.file, config)).collect();
+                findings.add((found, opened.sources));
+            }
+            Ok(None) => {}
+            Err(error) => {
+                findings.unusable = true;
+                findings.add((error.diagnostics, error.sources));
+            }
+        }
+        Ok(())
     }
 
     /// The sources to lint, with the templates in each folder that is not a model's.

@@ -8,7 +8,7 @@ use backchat_derive::targets::Target;
 use backchat_parser::template::source;
 use backchat_workbench::lint::{Subject, lint, rules};
 
-use crate::support::{backchat_in, folder_of, outcome};
+use crate::support::{backchat_in, folder_of, outcome, outcome_in};
 
 /// A template with these fields.
 fn template(fields: &str) -> String {
@@ -561,5 +561,27 @@ fn outputs_are_recognized_and_say_what_to_do() {
     ] {
         let (code, out, err) = run(folder.path(), &[file], None);
         assert!(code == 2 && out.contains(what) && out.contains(help), "{file}: {out}{err}");
+    }
+}
+
+#[test]
+fn sources_without_a_response_template_pass_if_they_may() {
+    let good = template(GOOD);
+    // A call's turn has no content, which it prints as `None`: a warning.
+    let chat =
+        r#"{"chat_template": "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ m.tool_calls }}{% endfor %}"}"#;
+    for (file, text, fails_with) in [
+        ("tokenizer_config.json", r#"{"eos_token": "<end>"}"#, 2),
+        ("tokenizer_config.json", chat, 1),
+        ("response_template.json", r#"{"fields": {"content": {"clse": "<end>"}}}"#, 2),
+        ("response_template.json", &good, 0),
+    ] {
+        let folder = folder_of(&[(file, text)]);
+        let (code, out, _) = outcome_in(folder.path(), &["lint", file]);
+        assert_eq!(code, fails_with, "{out}");
+        let (code, out, said) = outcome_in(folder.path(), &["lint", "--no-template", "pass", file]);
+        let is_skipped = file == "tokenizer_config.json";
+        assert_eq!(said.contains("has no response template: skipped"), is_skipped, "{said}");
+        assert_eq!(code, if is_skipped { 0 } else { fails_with }, "{out}");
     }
 }
