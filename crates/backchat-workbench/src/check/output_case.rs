@@ -244,7 +244,8 @@ impl<'c> Check<'c> {
     }
 
     fn truncations(&mut self, parser: &Parser, whole: &Reading) -> bool {
-        if let Some((at, what)) = truncation::check(parser, &self.case.output, whole, || !self.is_over()) {
+        let (output, seed) = (&self.case.output, self.settings.seed);
+        if let Some((at, what)) = truncation::check(parser, output, whole, seed, || !self.is_over()) {
             let count = characters(&self.case.output, at);
             let message = format!("the output cut off after character {count} gives {what}");
             let diagnostic = self.diagnostic(Severity::Error, "check-truncated", message, self.case.span.clone());

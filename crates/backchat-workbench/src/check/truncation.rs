@@ -11,23 +11,33 @@ use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Parser};
 
-/// The first byte at which cutting a text off is a problem, and why. `goes_on` says whether there is time left.
+/// The bytes that all truncations of a text may hold together. Each is finished from a copy of the text so far, so all of
+/// them would take the square of its length.
+const WORK: usize = 1 << 30;
+
+/// The first byte at which cutting a text off is a problem, and why. Texts up to 32 KB are cut off after every character;
+/// of longer ones every `step`th place is tried, from one that the seed chooses. `goes_on` says whether there is time left.
 pub fn check(
     parser: &Parser,
     text: &str,
     full: &Reading,
+    seed: u64,
     mut goes_on: impl FnMut() -> bool,
 ) -> Option<(usize, String)> {
     let regions = Regions::new(full);
     let mut parser = parser.clone();
     let mut events = parser.initial_events().to_vec();
-    for (at, c) in text.char_indices() {
-        if !goes_on() {
-            return None;
-        }
-        let short = Reading::finish(parser.clone(), events.clone());
-        if let Some(what) = regions.violated_by(&short) {
-            return Some((at, what));
+    let step = text.len().saturating_mul(text.len()).div_ceil(WORK).max(1);
+    let first = (seed % step as u64) as usize;
+    for (index, (at, c)) in text.char_indices().enumerate() {
+        if index % step == first {
+            if !goes_on() {
+                return None;
+            }
+            let short = Reading::finish(parser.clone(), events.clone());
+            if let Some(what) = regions.violated_by(&short) {
+                return Some((at, what));
+            }
         }
         let chunk = slice(text, at..at + c.len_utf8());
         if parser.feed_into(chunk, &mut |event| join(&mut events, event)).is_err() {
@@ -114,5 +124,31 @@ fn names(value: &Value) -> Vec<&str> {
             of.and_then(Value::as_str).into_iter().collect()
         }
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backchat_parser::parser::Options;
+    use backchat_parser::template::Template;
+
+    #[test]
+    fn the_work_for_a_long_text_is_bounded() {
+        let template = r#"{"start_anchor": "<a>", "fields": {"content": {"close": "<end>"}}}"#;
+        let template = Template::load(template).unwrap().template;
+        // The square of 300,000 is 83.8 times 2^30: every 84th place is tried.
+        for (length, tried) in [(1, 1), (1_000, 1_000), (32_768, 32_768), (32_769, 16_385), (300_000, 3_572)] {
+            let text = "x".repeat(length);
+            let parser = Parser::new(&template, "<a>", Options::default()).unwrap();
+            let full = Reading::new(parser.clone(), [text.as_str()].into_iter());
+            let mut count = 0;
+            let mut goes_on = || {
+                count += 1;
+                true
+            };
+            assert_eq!(check(&parser, &text, &full, 0, &mut goes_on), None);
+            assert_eq!(count, tried, "{length}");
+        }
     }
 }
