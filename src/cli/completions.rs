@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::{Arg, ValueHint, value_parser};
 use clap_complete::Shell;
 
 use super::{Failure, Global};
@@ -21,10 +22,37 @@ pub struct Completions {
     shell: Shell,
 }
 
+/// What a value is called that may be a path.
+const PATHS: [&str; 8] = ["ADDRESS", "FILE", "FILE|LIST|none", "MODEL", "PATH", "RECORD", "SOURCE", "TEMPLATE"];
+
+/// An option that says whether its value is a path. For values without a hint the script for bash splits the names of files
+/// at spaces.
+fn hinted(arg: Arg, shell: Shell) -> Arg {
+    let is_path = |arg: &Arg| {
+        let names = arg.get_value_names().unwrap_or_default();
+        arg.get_value_hint() == ValueHint::AnyPath || names.iter().any(|name| PATHS.contains(&name.as_str()))
+    };
+    match () {
+        () if arg.is_positional() || !arg.get_action().takes_values() => arg,
+        // In the script for bash the next word would be its value; it is the source.
+        () if arg.is_require_equals_set() && shell == Shell::Bash => {
+            arg.value_parser(value_parser!(String)).value_hint(ValueHint::FilePath)
+        }
+        () if arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "DIR")) => {
+            arg.value_hint(ValueHint::DirPath)
+        }
+        () if is_path(&arg) => arg.value_hint(ValueHint::FilePath),
+        () if arg.get_value_hint() == ValueHint::Unknown => arg.value_hint(ValueHint::Other),
+        () => arg,
+    }
+}
+
 impl Completions {
     pub fn run(&self, _global: &Global) -> Result<ExitCode, Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut super::definition(), "backchat", &mut script);
+        let mut definition =
+            super::definition().mut_subcommands(|command| command.mut_args(|arg| hinted(arg, self.shell)));
+        clap_complete::generate(self.shell, &mut definition, "backchat", &mut script);
         io::stdout().lock().write_all(&script)?;
         Ok(ExitCode::SUCCESS)
     }

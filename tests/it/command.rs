@@ -1,5 +1,6 @@
 //! The command as its user meets it: help, answers, exit codes.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::{backchat, text};
@@ -107,10 +108,16 @@ fn the_nearest_command_is_suggested_first() {
 /// What bash offers for the last word of a line.
 #[cfg(unix)]
 fn completed(words: &[&str]) -> Vec<String> {
+    completed_in(Path::new("."), words)
+}
+
+/// The same in a folder.
+#[cfg(unix)]
+fn completed_in(folder: &Path, words: &[&str]) -> Vec<String> {
     let script = "source <(\"$0\" completions bash); COMP_WORDS=(backchat \"$@\"); COMP_CWORD=$#;\
         _backchat backchat \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"; printf '%s\\n' \"${COMPREPLY[@]}\"";
     let bash = ["--noprofile", "--norc", "-c", script, env!("CARGO_BIN_EXE_backchat")];
-    let output = std::process::Command::new("bash").args(bash).args(words).output().unwrap();
+    let output = std::process::Command::new("bash").args(bash).args(words).current_dir(folder).output().unwrap();
     text(&output.stdout).lines().map(str::to_owned).collect()
 }
 
@@ -130,6 +137,28 @@ fn completions_offer_the_values_of_options() {
         assert_eq!(completed(words), offered, "{words:?}");
     }
     assert!(completed(&["lint", "--allow", ""]).len() > 20, "every rule");
+}
+
+#[cfg(unix)]
+#[test]
+fn completions_keep_the_spaces_in_names_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("my model/sub")).unwrap();
+    std::fs::write(folder.path().join("my template.jinja"), "").unwrap();
+    let both = &["my model", "my template.jinja"][..];
+    for (words, offered) in [
+        (&["derive", "x.jinja", "-o", "my"][..], both),
+        (&["derive", "x", "--samples", "my"], both),
+        (&["derive", "x", "--samples", "my model/"], &["my model/sub"]),
+        (&["prove", "x", "--chat-template", "my"], both),
+        (&["lint", "--config", "my"], both),
+        (&["check", "--template", "my"], both),
+        // The mask needs `=`: the next word is the source.
+        (&["render", "--mask", "my"], both),
+        (&["render", "--set", "my"], &["my"]),
+    ] {
+        assert_eq!(completed_in(folder.path(), words), offered, "{words:?}");
+    }
 }
 
 #[test]
