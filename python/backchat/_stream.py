@@ -154,8 +154,8 @@ def openai_completion(
 ) -> dict[str, Any]:
     """Turn events into one `chat.completion`, the answer to a request that does not stream.
 
-    `finish_reason` is as in `openai_chunks`. Calls are those of the message, with the model's own ids. Of a call that
-    was cut off the answer has what there is of it. A broken call is no call, even if its arguments had begun: its text
+    `finish_reason` is as in `openai_chunks`. Calls are those of the message, with the model's own ids, except one that
+    an earlier call has. Of a call that was cut off the answer has what there is of it. A broken call is no call, even if its arguments had begun: its text
     is content.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
@@ -362,9 +362,9 @@ class Chunks:
     def _engine_says(self) -> str | None:
         return self._given() if callable(self._given) else self._given
 
-    def _begin(self, name: str, arguments: str, id: str | None) -> dict[str, Any]:
+    def _begin(self, name: str, arguments: str, id: Any) -> dict[str, Any]:
         index = number = self.calls
-        while not id or id in self._ids:
+        while not isinstance(id, str) or not id or id in self._ids:
             id = self._new_id(number)
             number += 1
         self._ids[id] = None

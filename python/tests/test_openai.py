@@ -338,6 +338,8 @@ def test_every_call_has_an_id_of_its_own(size):
         (["a", "b"], ["a", "b"]),
         (["a", "a", "a"], ["a", "call_1", "call_2"]),
         (["call_1", None, "call_2"], ["call_1", "call_2", "call_3"]),
+        # An id is text.
+        ([["a"], 7, "a"], ["call_0", "call_1", "a"]),
     ]:
         text = "".join(f"<call>{json.dumps({'id': id, 'name': 'f', 'arguments': {}})}</call>" for id in written)
         assert [id for *_, id in completed(text, JSON_SPEC, size)[1]] == told

@@ -130,6 +130,17 @@ def test_a_call_that_the_turn_ends_is_not_closed(qwen, stop):
     assert tokens.decode(said[slice(*found.token_span)]) == call
 
 
+def test_a_call_after_reasoning_that_the_prompt_opens_is_not_closed_by_the_turn():
+    tokens = tokenizer("nemotron_nano_v2")
+    call = '<TOOLCALL>[{"name": "get_weather", "arguments": {"city": "Bern"}}]'
+    for closer, status in [("</TOOLCALL>", ToolCallParseStatus.OK), ("", ToolCallParseStatus.UNCLOSED_BLOCK)]:
+        said = encoded(tokens, f"Hm.</think>{call}{closer}<SPECIAL_12>")
+        made = renderer(tokens)
+        prompt = made.render_ids(HISTORY, tools=TOOLS, add_generation_prompt=True)
+        (found,) = made.parse_response(said, tools=TOOLS, prompt_ids=prompt).tool_calls
+        assert found.status == status, closer
+
+
 def test_the_turn_closes_a_call_that_has_no_other_end():
     tokens = tokenizer("gpt_oss")
     call = '<|channel|>commentary to=functions.get_weather<|constrain|>json<|message|>{"city": "Bern"}'

@@ -8,6 +8,7 @@ Whatever else the configuration has are variables of the chat template.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -90,9 +91,10 @@ class Renderer:
             prompt, text = self._text([question], None, True), self._text([question, said], None, False)
         except ValueError:
             return False
-        parser = backchat.ResponseParser(self._template, prompt, spans=True)
-        output = text.removeprefix(prompt)
-        events = [*parser.feed(output), *parser.finalize()[1]]
+        # The prompt may begin reasoning that a rendered turn does not have.
+        shared = os.path.commonprefix([prompt, text])
+        parser = backchat.ResponseParser(self._template, shared, spans=True)
+        events = [*parser.feed(text.removeprefix(shared)), *parser.finalize()[1]]
         ends = [event for event in events if event["type"] == "region_close" and event["field"] == "tool_calls"]
         return any(self._closer(parser.input_text, event) for event in ends)
 
