@@ -97,7 +97,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
                 self._end_call()
 
     def _grow(self, more: str, calls: list[Any]) -> None:
-        """Send more arguments of the call, and before the first its name, for a call without any is none."""
+        """Send more arguments of the call, and before the first its name: a call without arguments is not a call."""
         if self._waiting is not None:
             if not more.startswith("{"):
                 # JSON text in a string, or another value: what it is shows at the end.

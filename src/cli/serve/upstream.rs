@@ -183,7 +183,12 @@ impl Incomplete {
     pub fn unreadable(&self) -> Option<String> {
         let encoding = String::from_utf8_lossy(self.headers.get(CONTENT_ENCODING)?.as_bytes());
         let is_plain = encoding.trim().is_empty() || encoding.trim().eq_ignore_ascii_case("identity");
-        (!is_plain).then(|| format!("the body is compressed (`Content-Encoding: {encoding}`), which was not asked for"))
+        (!is_plain).then(|| {
+            format!(
+                "the body is compressed (`Content-Encoding: {encoding}`) although the request asks for `identity`: turn compression \
+                 off in the engine, or in the proxy in front of it"
+            )
+        })
     }
 
     /// The next bytes; `None` at the end.

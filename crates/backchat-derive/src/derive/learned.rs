@@ -218,7 +218,9 @@ mod tests {
                  {{% endif %}}{{% endfor %}}<end>"
             );
             let (status, losses, draft) = derived(&format!("{before}{call}{after}"));
-            assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{call} {draft}");
+            // Arguments that are read one by one.
+            let names = "the draft does not read the escape in the name of an argument, such as that of a quote";
+            assert!(status == Status::Proved && losses.iter().all(|loss| loss == names), "{call} {losses:?} {draft}");
             let text = format!("<{} get_time{bare}<end>", if verb == "call" { "call" } else { "do" });
             assert_eq!(said_calls(&read(&value(&draft), &text)), ["get_time{}"], "{draft}");
         }

@@ -204,7 +204,7 @@ impl Deltas {
             }
             EventRef::CallArguments { delta, .. } => self.grow(delta, sink),
             EventRef::Close { field, value, span, .. } if &**field == CALLS => self.close_calls(value, span.end, sink),
-            EventRef::Close { .. } => self.is_reasoning = false,
+            EventRef::Close { field, span, .. } => self.close(field, span.start < span.end),
             _ => {}
         }
     }
@@ -291,6 +291,14 @@ impl Deltas {
             if field.regions > 1 && !field.join.is_empty() {
                 send(name, &field.join, sink);
             }
+        }
+    }
+
+    /// Ends a region of text. What follows one that its own delimiter closes is a text of its own.
+    fn close(&mut self, name: &str, is_delimited: bool) {
+        self.is_reasoning = false;
+        if let Some(field) = self.fields.iter_mut().find(|field| is_delimited && field.name == name) {
+            field.trimmed = Trimmed::default();
         }
     }
 

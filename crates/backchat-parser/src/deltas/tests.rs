@@ -13,7 +13,11 @@ const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
 
 /// The message of a text in pieces of this many characters, and the content that a client assembles.
 fn read(text: &str, options: &Options, size: usize) -> (Object, String) {
-    let template = Template::load(TEMPLATE).unwrap().template;
+    read_by(TEMPLATE, text, options, size)
+}
+
+fn read_by(template: &str, text: &str, options: &Options, size: usize) -> (Object, String) {
+    let template = Template::load(template).unwrap().template;
     let mut parser = Parser::new(&template, "<bot>", options.clone()).unwrap();
     let mut deltas = Deltas::new(&parser, CallDelivery::Growing);
     let mut content = String::new();
@@ -30,6 +34,24 @@ fn read(text: &str, options: &Options, size: usize) -> (Object, String) {
     }
     let finished = parser.finish_into(&mut |event| deltas.take(event, &mut sink)).unwrap();
     (finished.message, content)
+}
+
+#[test]
+fn each_text_with_delimiters_of_its_own_is_trimmed_before_it_is_joined() {
+    let template =
+        TEMPLATE.replace(r#""close": "<end>""#, r#""open": "<m>", "close": "</m>", "repeats": true, "join": "--""#);
+    for (options, text, wanted) in [
+        (Options::default(), "<m> A \n</m><m> B \n</m>", "A--B"),
+        (Options::default().tools_off(true), "<m> A \n</m>\n<m> B \n</m>", "A--B"),
+        (Options::default().tools_off(true), "<m> A \n</m><c>{}</c><m> B </m>", "A<c>{}</c>--B"),
+    ] {
+        for size in [1, 2, 3, 100] {
+            let case = format!("{text:?} in pieces of {size}");
+            let (message, sent) = read_by(&template, text, &options, size);
+            assert_eq!(message.get("content"), Some(&Value::from(wanted)), "{case}");
+            assert_eq!(sent, wanted, "{case}");
+        }
+    }
 }
 
 #[test]

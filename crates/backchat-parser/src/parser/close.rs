@@ -202,7 +202,7 @@ impl Machine {
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
         let ReadCalls { value, deviations, is_unfinished } = read;
-        let Closing { field, plan, body, closer: Closer { span, continues, .. }, .. } = closing;
+        let Closing { field, plan, body, closer: Closer { span, .. }, .. } = closing;
         let value = match value {
             Ok(Some(value)) => value,
             Ok(None) => {
@@ -218,7 +218,7 @@ impl Machine {
         };
         let replaces = self.has_value(closing.region.field) && !field.repeats;
         let before = if replaces { self.message.value(field).cloned() } else { None };
-        let value = match self.message.insert(field, value, continues) {
+        let value = match self.message.insert(field, value, &closing.closer) {
             Ok(value) => value,
             Err(failure) => return self.reject(&closing, failure, deviations, later, sink),
         };

@@ -481,7 +481,7 @@ impl Machine {
         let name: Arc<str> = field.name.as_str().into();
         sink(EventRef::Open { field: &name, captures: &[], span: start });
         sink(EventRef::Chunk { field: &name, text: &text, dirty: false, span: body });
-        if let Ok(value) = self.message.insert(field, Value::from(text.as_str()), false) {
+        if let Ok(value) = self.message.insert(field, Value::from(text.as_str()), &Closer::none_at(end.start)) {
             sink(EventRef::Close { field: &name, value: &value, captures: &[], span: end, body });
         }
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::region::Closer;
 use super::trimmed::Trimmed;
 use crate::content::coerce::{Tools, cast_calls};
 use crate::content::{self, Capture, Mode, Reason};
@@ -64,12 +65,11 @@ impl Message {
         self.entries.get(&field.name)
     }
 
-    /// Adds the value of a region and returns it; on failure the message is unchanged. `continues`: more text of the field
-    /// follows the region.
-    pub fn insert(&mut self, field: &Field, value: Value, continues: bool) -> Result<Cow<'_, Value>, NoValue> {
+    /// Adds the value of a region and returns it; on failure the message is unchanged.
+    pub fn insert(&mut self, field: &Field, value: Value, closer: &Closer) -> Result<Cow<'_, Value>, NoValue> {
         match (&field.join, field.repeats) {
             (Some(join), true) => {
-                let value = if field.strips_joined { self.trimmed(value, continues) } else { value };
+                let value = if field.strips_joined { self.trimmed(value, closer) } else { value };
                 self.join(&field.name, join, &value).map(|()| Cow::Owned(value))
             }
             (_, true) => self.append(&field.name, value).map(Cow::Borrowed),
@@ -78,10 +78,14 @@ impl Message {
     }
 
     /// The part of a region's text that belongs to the joined text, as far as that is certain.
-    fn trimmed(&mut self, value: Value, continues: bool) -> Value {
+    fn trimmed(&mut self, value: Value, closer: &Closer) -> Value {
         let Value::String(text) = &value else { return value };
         let (before, kept) = self.joined.add(text);
-        let after = if continues { self.joined.take_held() } else { String::new() };
+        let after = if closer.continues { self.joined.take_held() } else { String::new() };
+        if closer.span.start < closer.span.end {
+            // What follows is a text of its own.
+            self.joined = Trimmed::default();
+        }
         (before + kept + &after).into()
     }
 

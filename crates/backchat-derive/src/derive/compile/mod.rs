@@ -91,7 +91,7 @@ fn headers(wire: &WireFormat, anchors: &[String]) -> Vec<String> {
     anchors.iter().filter(is_new).map(pattern).collect()
 }
 
-/// The end of a prompt with text that varies as a pattern, which matches none of these marks behind it.
+/// The end of a prompt with text that varies as a pattern, which matches none of these marks after it.
 fn header_before(marks: &[&str], text: &str) -> String {
     let header = header(text);
     let is_alike = |mark: &str| Pattern::new(&header).is_ok_and(|header| is_whole(&header, mark));
@@ -443,7 +443,7 @@ mod tests {
         // The name of a speaker may be of several words.
         let named = prompt(&format!("<|start|>{WORD}<|sep|>"));
         assert_eq!(ends_with(vec![named]), value(r#""<\\|start\\|>[^\\n<]+<\\|sep\\|>""#).to_string());
-        // It is not the mark of reasoning behind it.
+        // It is not the mark of reasoning after it.
         let bracketed = |prefill: &str| Prompt { prefill: prefill.to_owned(), ..prompt(&format!("<{WORD}>")) };
         assert_eq!(ends_with(vec![bracketed("<think>")]), value(r#""(?!<think>)<[^\\n>]+>""#).to_string());
         assert_eq!(

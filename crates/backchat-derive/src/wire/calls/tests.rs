@@ -55,7 +55,7 @@ fn a_counter_replaces_the_number_in_a_piece_of_text() {
 }
 
 #[test]
-fn a_number_behind_the_arguments_may_count_calls() {
+fn a_number_after_the_arguments_may_count_calls() {
     let answer = "{{ m.content }}{% for c in m.tool_calls or [] %}<call>{\"method\": \"{{ c.function.name }}\", \"params\": \
                   {{ c.function.arguments | tojson }}, \"id\": {{ loop.index }}}</call>{% endfor %}";
     let wire = super::super::support::wire(&super::super::support::chat_template(answer));
