@@ -44,7 +44,7 @@ fn each_text_with_delimiters_of_its_own_is_trimmed_before_it_is_joined() {
         (Options::default(), "<m> A \n</m><m> B \n</m>", "A--B"),
         (Options::default().tools_off(true), "<m> A \n</m>\n<m> B \n</m>", "A--B"),
         // A call that is kept makes one text of those around it.
-        (Options::default().tools_off(true), "<m> A \n</m><c>{}</c><m> B </m>", "A<c>{}</c>-- B"),
+        (Options::default().tools_off(true), "<m> A \n</m><c>{}</c><m> B </m>", "A--<c>{}</c>-- B"),
     ] {
         for size in [1, 2, 3, 100] {
             let case = format!("{text:?} in pieces of {size}");

@@ -143,11 +143,13 @@ impl Template {
     }
 
     /// The same template for a parser that treats some regions differently. Regions that are kept as written join the
-    /// text of `content`.
+    /// text of `content`, as its own regions do.
     pub(crate) fn treating(&self, regions: impl Fn(&Field) -> Regions) -> Self {
         let mut fields = self.parts.fields.clone();
         let mut takes_more = false;
-        let strips = fields.iter().any(|field| field.name == "content" && field.content.strips_text() == Some(true));
+        let content = fields.iter().find(|field| field.name == "content");
+        let strips = content.is_some_and(|content| content.content.strips_text() == Some(true));
+        let join = content.and_then(|content| content.join.clone()).unwrap_or_default();
         for field in &mut fields {
             field.regions = regions(field);
             takes_more |= field.regions == Regions::AsWritten;
@@ -166,7 +168,7 @@ impl Template {
             }
             if is_more {
                 field.name = "content".to_owned();
-                field.join = Some(String::new());
+                field.join = Some(join.clone());
                 field.content = ContentSpec::Text { strip: false };
                 field.transform = None;
             }
