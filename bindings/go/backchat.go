@@ -92,8 +92,8 @@ type handle struct {
 	pointer unsafe.Pointer
 }
 
-// made is the handle that a call makes. It is freed once nothing uses it any more, unless it was closed before.
-func made(call func(*unsafe.Pointer) C.bc_status) (*handle, error) {
+// newHandle takes what a call makes. The finalizer frees it, unless it was closed before.
+func newHandle(call func(*unsafe.Pointer) C.bc_status) (*handle, error) {
 	h := &handle{}
 	if err := check(func() C.bc_status { return call(&h.pointer) }); err != nil {
 		return nil, err
@@ -113,16 +113,16 @@ func (h *handle) close() {
 	h.pointer = nil
 }
 
-// shared keeps the handle open during a call, next to others.
-func (h *handle) shared(call func(unsafe.Pointer) error) error {
+// concurrent runs a call while others may use the handle, and none can close it.
+func (h *handle) concurrent(call func(unsafe.Pointer) error) error {
 	if h == nil {
 		return ErrClosed
 	}
 	return h.use(h.lock.RLocker(), call)
 }
 
-// alone keeps the handle open during a call, next to which there is no other.
-func (h *handle) alone(call func(unsafe.Pointer) error) error {
+// exclusive runs a call while no other one uses the handle.
+func (h *handle) exclusive(call func(unsafe.Pointer) error) error {
 	if h == nil {
 		return ErrClosed
 	}
@@ -143,7 +143,7 @@ type Template struct{ handle *handle }
 
 // Load reads a response template from its JSON.
 func Load(templateJSON string) (*Template, error) {
-	h, err := made(func(handle *unsafe.Pointer) C.bc_status {
+	h, err := newHandle(func(handle *unsafe.Pointer) C.bc_status {
 		return C.bc_template_load((*C.char)(data(templateJSON)), C.size_t(len(templateJSON)), (**C.bc_template)(unsafe.Pointer(handle)))
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ type Tools struct{ handle *handle }
 
 // LoadTools reads a JSON list of tools, as in OpenAI's protocol.
 func LoadTools(toolsJSON string) (*Tools, error) {
-	h, err := made(func(handle *unsafe.Pointer) C.bc_status {
+	h, err := newHandle(func(handle *unsafe.Pointer) C.bc_status {
 		return C.bc_tools_load((*C.char)(data(toolsJSON)), C.size_t(len(toolsJSON)), (**C.bc_tools)(unsafe.Pointer(handle)))
 	})
 	if err != nil {
@@ -177,7 +177,7 @@ type Tokens struct{ handle *handle }
 
 // LoadTokens reads a tokenizer.json.
 func LoadTokens(tokenizerJSON string) (*Tokens, error) {
-	h, err := made(func(handle *unsafe.Pointer) C.bc_status {
+	h, err := newHandle(func(handle *unsafe.Pointer) C.bc_status {
 		return C.bc_tokens_load((*C.char)(data(tokenizerJSON)), C.size_t(len(tokenizerJSON)), (**C.bc_tokens)(unsafe.Pointer(handle)))
 	})
 	if err != nil {
@@ -201,9 +201,9 @@ const (
 
 // WithTokens is the template for parsers of ids.
 func (t *Template) WithTokens(tokens *Tokens, policy Policy) (ids *Template, err error) {
-	err = t.handle.shared(func(template unsafe.Pointer) error {
-		return tokens.handle.shared(func(tokens unsafe.Pointer) error {
-			h, err := made(func(handle *unsafe.Pointer) C.bc_status {
+	err = t.handle.concurrent(func(template unsafe.Pointer) error {
+		return tokens.handle.concurrent(func(tokens unsafe.Pointer) error {
+			h, err := newHandle(func(handle *unsafe.Pointer) C.bc_status {
 				return C.bc_template_with_tokens((*C.bc_template)(template), (*C.bc_tokens)(tokens), C.uint32_t(policy),
 					(**C.bc_template)(unsafe.Pointer(handle)))
 			})
@@ -327,23 +327,23 @@ func ids(list []uint32) *C.uint32_t {
 	return (*C.uint32_t)(unsafe.Pointer(&list[0]))
 }
 
-type begins func(*C.bc_template, *C.bc_options, **C.bc_parser) C.bc_status
+type newParser func(*C.bc_template, *C.bc_options, **C.bc_parser) C.bc_status
 
-func (t *Template) begin(options Options, begin begins) (*Parser, error) {
+func (t *Template) begin(options Options, create newParser) (*Parser, error) {
 	given := options.inC()
 	defer freeInC(given)
 	p := &Parser{}
 	in := func(template unsafe.Pointer) (err error) {
-		p.handle, err = made(func(parser *unsafe.Pointer) C.bc_status {
-			return begin((*C.bc_template)(template), given, (**C.bc_parser)(unsafe.Pointer(parser)))
+		p.handle, err = newHandle(func(parser *unsafe.Pointer) C.bc_status {
+			return create((*C.bc_template)(template), given, (**C.bc_parser)(unsafe.Pointer(parser)))
 		})
 		return err
 	}
-	err := t.handle.shared(func(template unsafe.Pointer) error {
+	err := t.handle.concurrent(func(template unsafe.Pointer) error {
 		if options.Tools == nil {
 			return in(template)
 		}
-		return options.Tools.handle.shared(func(tools unsafe.Pointer) error {
+		return options.Tools.handle.concurrent(func(tools unsafe.Pointer) error {
 			given.tools = (*C.bc_tools)(tools)
 			return in(template)
 		})
@@ -422,7 +422,7 @@ func (p *Parser) Finish(cutOff bool) ([]Event, error) {
 }
 
 func (p *Parser) events(call func(*C.bc_parser, **C.events, *C.size_t) C.bc_status) (events []Event, err error) {
-	err = p.handle.alone(func(parser unsafe.Pointer) error {
+	err = p.handle.exclusive(func(parser unsafe.Pointer) error {
 		var list *C.events
 		var count C.size_t
 		err := check(func() C.bc_status { return call((*C.bc_parser)(parser), &list, &count) })
@@ -467,7 +467,7 @@ func event(from *C.bc_event) Event {
 // makes more of them ready: call it after Finish, too. It needs the option Chat.
 func (p *Parser) Deltas() ([]json.RawMessage, error) {
 	var deltas []json.RawMessage
-	err := p.handle.alone(func(parser unsafe.Pointer) error {
+	err := p.handle.exclusive(func(parser unsafe.Pointer) error {
 		for {
 			delta, err := answer(parser, func(parser *C.bc_parser, to *C.bc_text) C.bc_status {
 				return C.bc_parser_chat_delta(parser, to)
@@ -498,17 +498,17 @@ func (p *Parser) Report() (json.RawMessage, error) {
 	return json.RawMessage(report), err
 }
 
-type asks func(*C.bc_parser, *C.bc_text) C.bc_status
+type query func(*C.bc_parser, *C.bc_text) C.bc_status
 
-func (p *Parser) answer(ask asks) (found string, err error) {
-	err = p.handle.alone(func(parser unsafe.Pointer) error {
+func (p *Parser) answer(ask query) (found string, err error) {
+	err = p.handle.exclusive(func(parser unsafe.Pointer) error {
 		found, err = answer(parser, ask)
 		return err
 	})
 	return found, err
 }
 
-func answer(parser unsafe.Pointer, ask asks) (string, error) {
+func answer(parser unsafe.Pointer, ask query) (string, error) {
 	var found C.bc_text
 	if err := check(func() C.bc_status { return ask((*C.bc_parser)(parser), &found) }); err != nil {
 		return "", err
