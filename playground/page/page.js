@@ -486,10 +486,10 @@ const start = async () => {
   await loaded;
 };
 
-// Another link in the address; one that is damaged discards nothing.
+// Another link in the address, or none, which is the example; one that is damaged discards nothing.
 const follow = async () => {
   const kept = await visit.kept();
-  if (kept) return restore(kept);
+  if (kept || location.hash.length < 2) return restore(kept ?? {});
   tellOfDamage();
   return keep();
 };

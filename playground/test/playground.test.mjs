@@ -135,6 +135,10 @@ onPage("the link to the content moves the focus, and a damaged link discards not
   await page.until("location.hash.length > 20");
   assert.equal(await page.value(text("chat")), SWITCHED);
   assert.match(await page.value(TAKEN), /can't be read/);
+  // The bare address is no link: it is the example.
+  await page.value("location.hash = ''");
+  await page.until("chat.text === ours.example");
+  assert.equal(await page.value(TAKEN), false);
 });
 
 onPage("what a link or a conversation lacks is named", () => `${address}#damaged`, {}, async (page) => {
