@@ -525,7 +525,8 @@ document.addEventListener("selectionchange", explainCaret);
 // Dropped files, recognized by their contents.
 const takeFile = async (file) => {
   const text = await file.text();
-  if (takeConfig(text, file.name)) return;
+  const found = foundIn(text);
+  if (found) return takeConfig(found, file.name);
   if (/\{[%{#]/.test(text)) return takeChat(text);
   state.turn = null;
   output.text = text;
@@ -557,30 +558,32 @@ const problemOf = (templates) =>
     ? "; there are several chat templates, and none is the default"
     : "; its chat template is not a text";
 
-// Takes the chat template, the special tokens and the response template of a tokenizer's file; false if it has none of them.
-const takeConfig = (text, name) => {
+// The chat template, the special tokens and the response template of a tokenizer's file; null if it has none of them.
+const foundIn = (text) => {
   const config = objectOfJson(text);
-  if (!config) return false;
-  const source = chatTemplateOf(config.chat_template);
+  if (!config) return null;
+  const named = chatTemplateOf(config.chat_template);
+  const source = typeof named === "string" ? named : null;
   const tokens = specialTokens(config);
-  const own = config.response_template ?? (config.fields ? config : null);
-  const parts = [typeof source === "string" && "the chat template", own && "the response template", ...Object.keys(tokens)];
-  const found = parts.filter(Boolean);
-  const problem = typeof source === "string" || !config.chat_template ? "" : problemOf(config.chat_template);
-  if (!found.length && !problem) return false;
+  const own = config.fields ? text : config.response_template ? JSON.stringify(config.response_template, null, 2) : null;
+  const parts = [source !== null && "the chat template", own && "the response template", ...Object.keys(tokens)].filter(Boolean);
+  const problem = source !== null || !config.chat_template ? "" : problemOf(config.chat_template);
+  return parts.length || problem ? { source, tokens, own, told: (parts.join(", ") || "nothing") + problem } : null;
+};
+
+const takeConfig = ({ source, tokens, own, told }, name) => {
   if (own) {
-    state.template = config.fields ? text : JSON.stringify(own, null, 2);
-    template.text = state.template;
+    state.template = own;
+    template.text = own;
   }
   // Without a chat template, they belong to the one that is shown.
-  const known = typeof source === "string" || !state.variables ? {} : valueOfJson(state.variables);
-  if (typeof source === "string" || Object.keys(tokens).length) state.variables = JSON.stringify({ ...known, ...tokens });
-  if (typeof source === "string") {
+  const known = source !== null || !state.variables ? {} : valueOfJson(state.variables);
+  if (source !== null || Object.keys(tokens).length) state.variables = JSON.stringify({ ...known, ...tokens });
+  if (source !== null) {
     if (!own) state.template = null;
     takeChat(source);
   } else load();
-  tell(`Taken from ${name}: ${found.join(", ") || "nothing"}${problem}`);
-  return true;
+  tell(`Taken from ${name}: ${told}`);
 };
 
 const takeChat = (text) => {
@@ -602,15 +605,19 @@ addEventListener("dragleave", (event) => {
 addEventListener("drop", async (event) => {
   event.preventDefault();
   $("drop").hidden = true;
-  leave();
-  for (const file of event.dataTransfer.files) await takeFile(file);
+  // A text that is dropped outside the fields is not taken.
+  const { files } = event.dataTransfer;
+  if (files.length) leave();
+  for (const file of files) await takeFile(file);
 });
 // A pasted config is handled like a dropped one.
 chat.area.addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text") ?? "";
-  if (!/^\s*\{\s*"/.test(text)) return;
+  const found = /^\s*\{\s*"/.test(text) && foundIn(text);
+  if (!found) return;
+  event.preventDefault();
   leave();
-  if (takeConfig(text, "the pasted config")) event.preventDefault();
+  takeConfig(found, "the pasted config");
 });
 
 // The host sends the chat template whenever it changes, and first what the tokenizer's file beside it has.
@@ -620,7 +627,8 @@ const takeFromHost = ({ data }) => {
   if (data.isOther) Object.assign(state, { template: null, variables: null, turn: "" });
   state.source = "";
   chat.text = data.chat;
-  if (typeof data.config === "string" && takeConfig(data.config, data.name)) return;
+  const found = typeof data.config === "string" && foundIn(data.config);
+  if (found) return takeConfig(found, data.name);
   expectNews();
   later(renderPrompt, 60);
   later(derive, 250);

@@ -184,6 +184,11 @@ onPage("what the user wrote can be restored once it is replaced", () => address,
   await page.value("document.querySelector('#template textarea').focus(); document.execCommand('undo')");
   assert.equal(await page.value(text("template")), own);
   await page.paste("#output textarea", "Yes.<eot>");
+  // What takes nothing is not gone back to.
+  const visits = await page.value("history.length");
+  for (const nothing of [paste('{"answer": 1}'), drop()]) await page.value(nothing);
+  await page.value("new Promise((resolve) => setTimeout(resolve, 600))");
+  assert.equal(await page.value("history.length"), visits);
   const PICK = "(() => { const pick = document.getElementById('pick'); pick.value = 'example'; pick.dispatchEvent(new Event('change')); })()";
   for (const replace of [PICK, drop(["chat_template.jinja", "{{ messages }}"]), paste(CONFIG)]) {
     await page.value(replace);
