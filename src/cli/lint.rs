@@ -106,6 +106,8 @@ struct Findings {
     sources: Sources,
     /// Whether a template does not load.
     unusable: bool,
+    /// How many sources were linted: those without a response template may be skipped.
+    templates: usize,
 }
 
 impl Findings {
@@ -139,22 +141,23 @@ impl Lint {
         let chat_template = named.transpose()?;
         let tokens = self.tokenizer.as_deref().map(|name| input::tokens(name).map(Arc::new)).transpose()?;
         let asked = LintOptions { targets: &targets, chat_template: chat_template.as_ref(), tokens: tokens.as_ref() };
-        let mut findings = Findings { all: Vec::new(), sources: Sources::none(), unusable: false };
+        let mut findings = Findings { all: Vec::new(), sources: Sources::none(), unusable: false, templates: 0 };
         let names = self.names()?;
         let beside =
             chat_template.as_ref().filter(|_| !names.iter().any(|name| self.chat_template.as_ref() == Some(name)));
         if let Some(source) = beside {
+            findings.templates += 1;
             findings.add(self.lint_chat_template(&source.clone().for_tools(), &config, global)?);
         }
         for name in &names {
             self.lint_source(name, asked, &config, global, &mut findings)?;
         }
-        let Findings { all, sources, unusable } = findings;
+        let Findings { all, sources, unusable, templates } = findings;
         if !self.diff {
             self.outputs
                 .write(&Results { diagnostics: &all, by_cause: None, sources: &sources, suites: None }, global)?;
         }
-        tell!(global, "{}", summary(&all, names.len() + usize::from(beside.is_some())));
+        tell!(global, "{}", summary(&all, templates));
         let bad = all.iter().any(|found| found.severity > Severity::Note);
         Ok(ExitCode::from(if unusable { 2 } else { u8::from(bad) }))
     }
@@ -178,6 +181,7 @@ impl Lint {
             tell!(global, "{} has no response template: skipped", escape(name));
             return Ok(());
         }
+        findings.templates += 1;
         if let Some(source) = &chat {
             findings.add(self.lint_chat_template(source, config, global)?);
         }

@@ -582,6 +582,7 @@ fn sources_without_a_response_template_pass_if_they_may() {
         let (code, out, said) = outcome_in(folder.path(), &["lint", "--no-template", "pass", file]);
         let is_skipped = file == "tokenizer_config.json";
         assert_eq!(said.contains("has no response template: skipped"), is_skipped, "{said}");
+        assert_eq!(said.contains("0 templates: "), is_skipped, "{said}");
         assert_eq!(code, if is_skipped { 0 } else { fails_with }, "{out}");
     }
 }
