@@ -270,6 +270,10 @@ fn the_playground_is_offered_if_its_address_is_known_and_opens_the_text() {
         (shows.clone(), json!({"playground": page}), true),
         (shows.clone(), json!({"playground": "/p/index.html"}), true),
         (shows.clone(), json!({"playground": "index.html"}), false),
+        (shows.clone(), json!({"playground": "~/index.html"}), false),
+        (shows.clone(), json!({"playground": "localhost:8000"}), false),
+        (shows.clone(), json!({"playground": "javascript://p"}), false),
+        (shows.clone(), json!({"playground": ""}), false),
         (shows, json!({}), false),
         (json!({}), json!({"playground": page}), false),
     ] {
@@ -277,6 +281,12 @@ fn the_playground_is_offered_if_its_address_is_known_and_opens_the_text() {
         let mut client = Client::initialized_with(parameters);
         client.open("untitled:a", "jinja", CHAT);
         client.done("untitled:a", 1);
+        // A setting that names no page is reported.
+        let place = settings["playground"].as_str().filter(|place| !place.is_empty() && !place.contains("/p/"));
+        let logged = client.notices.iter().filter(|notice| notice["method"] == "window/logMessage");
+        let told: Vec<_> = logged.filter_map(|notice| notice["params"]["message"].as_str()).collect();
+        assert_eq!(told.len(), usize::from(place.is_some()), "{settings}: {told:?}");
+        assert!(place.is_none_or(|place| told[0].ends_with(&format!(", not `{place}`"))), "{settings}: {told:?}");
         let is_lens = client.lenses("untitled:a").iter().any(|(title, _)| title == "Playground");
         assert_eq!(is_lens, is_offered, "{settings}");
         let mut open = |uri: &str, success: bool| {

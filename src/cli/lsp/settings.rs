@@ -15,6 +15,10 @@ use backchat_workbench::report::Playground;
 /// The name of the file with settings.
 pub const FILE: &str = "backchat.toml";
 
+/// What the setting `playground` should be.
+pub const PLAYGROUND: &str =
+    "should be an address that begins with `https://`, `http://` or `file://`, or an absolute path";
+
 /// The settings of every folder of the workspace.
 #[derive(Debug, Default)]
 pub struct Workspace {
@@ -26,7 +30,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Reads the settings of folders. Returns a message for each file with errors, too.
+    /// Reads the settings of folders. Returns a message for each file, and each setting of the client, with errors, too.
     pub fn read(folders: &[PathBuf], client: &Value) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
         let mut of_folder = |folder: &PathBuf| {
@@ -37,7 +41,12 @@ impl Workspace {
         let folders = folders.iter().map(&mut of_folder).collect();
         let mut of_all = Settings::default();
         of_client(&mut of_all, client);
-        (Self { folders, client: Arc::new(of_all), playground: playground(client) }, problems)
+        let place = section(client).get("playground").and_then(Value::as_str).filter(|place| !place.is_empty());
+        let playground = place.and_then(playground);
+        if let Some(place) = place.filter(|_| playground.is_none()) {
+            problems.push(format!("the editor's setting `playground` {PLAYGROUND}, not `{place}`"));
+        }
+        (Self { folders, client: Arc::new(of_all), playground }, problems)
     }
 
     /// The settings for a file: those of the innermost folder around it, or of the first folder if none is.
@@ -72,9 +81,8 @@ fn read(folder: &Path, client: &Value) -> (Settings, Option<String>) {
     (settings, problem)
 }
 
-/// The playground at the address, or the path, that a client sets.
-fn playground(client: &Value) -> Option<Playground> {
-    let place = section(client).get("playground").and_then(Value::as_str)?;
+/// The playground at an address or a path.
+fn playground(place: &str) -> Option<Playground> {
     if Path::new(place).is_absolute() {
         return Playground::at(&uri_of(Path::new(place)));
     }

@@ -12,6 +12,7 @@ use super::super::Event;
 use super::super::capabilities::COMMANDS;
 use super::super::convert::{Places, to_theirs};
 use super::super::prover::{STACK, texts};
+use super::super::settings::PLAYGROUND;
 use super::actions::workspace_edit;
 use super::{CONTENT_MODIFIED, FAILED, INVALID_PARAMS, Known, Refused, Server, Waiting};
 use backchat_chat::source::Source;
@@ -160,8 +161,9 @@ fn made(job: &Job) -> Result<Made, Refused> {
         "backchat.derive" => Ok(Made::Value(commands::draft(&chat()?.1, settings).map_err(failed)?.into())),
         "backchat.prove" => Ok(Made::Value(to_theirs(&commands::report(document, settings).map_err(failed)?))),
         "backchat.openPlayground" => {
-            let problem = "set `playground` to the address of the page that `playground/build` writes";
-            let page = playground.as_ref().ok_or_else(|| failed(problem.to_owned()))?;
+            let problem =
+                || format!("the setting `playground` {PLAYGROUND}: that of the page that `playground/build` writes");
+            let page = playground.as_ref().ok_or_else(|| failed(problem()))?;
             let (_, source) = chat()?;
             let variables = folder::options(&source, settings).variables;
             Ok(Made::Page(page.of_chat(&source.template, &variables)))
