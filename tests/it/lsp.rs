@@ -373,7 +373,8 @@ fn lenses_of_cases_name_them_only_if_they_can_be_read() {
         let command = json!({"command": "backchat.replay", "arguments": arguments});
         client.request("workspace/executeCommand", command).unwrap()["terminal"].clone()
     });
-    let wanted = [format!("backchat replay {path}#a"), format!("backchat replay {path}")];
+    let program = backchat_core::diagnostic::shell_word(env!("CARGO_BIN_EXE_backchat"));
+    let wanted = [format!("{program} replay {path}#a"), format!("{program} replay {path}")];
     assert_eq!(terminals.collect::<Vec<_>>(), wanted);
 }
 

@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 
+const TERMINAL = "Backchat";
+
 /** Runs a command with `next`, by default for the active document, and shows what the server wants to be run. */
 export async function execute(
   command: string, given: unknown[], next: (command: string, args: unknown[]) => unknown,
@@ -10,7 +12,9 @@ export async function execute(
   const result = await next(command, given.length || !active ? given : [active]);
   const line = (result as { terminal?: unknown } | null | undefined)?.terminal;
   if (typeof line === "string") {
-    const terminal = vscode.window.createTerminal("Backchat");
+    // What runs in the terminal of the last line would take another line for keys.
+    vscode.window.terminals.find(({ name }) => name === TERMINAL)?.dispose();
+    const terminal = vscode.window.createTerminal(TERMINAL);
     terminal.show();
     terminal.sendText(line);
   }

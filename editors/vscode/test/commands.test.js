@@ -6,9 +6,11 @@ const { load } = require("./load");
 
 /** What the server got and the terminal was sent, for a command with these arguments and this answer. */
 async function executed(active, given, answer) {
-  const did = { asked: [], typed: [] };
+  const did = { asked: [], typed: [], disposed: [] };
+  const terminals = ["bash", "Backchat"].map((name) => ({ name, dispose: () => did.disposed.push(name) }));
   const window = {
     activeTextEditor: active && { document: { uri: { toString: () => active } } },
+    terminals,
     createTerminal: () => ({ show: () => {}, sendText: (line) => did.typed.push(line) }),
   };
   const next = async (command, args) => {
@@ -30,9 +32,9 @@ test("a command without arguments is about the active document", async () => {
   }
 });
 
-test("a line for the terminal is run there", async () => {
+test("a line is run in a terminal, which takes the place of the last one", async () => {
   for (const [answer, typed] of [[{ terminal: "backchat replay a" }, ["backchat replay a"]], [null, []], [undefined, []], ["draft", []]]) {
     const did = await executed("file:///a", ["file:///a"], answer);
-    assert.deepStrictEqual([did.typed, did.result], [typed, answer]);
+    assert.deepStrictEqual([did.typed, did.disposed, did.result], [typed, typed.map(() => "Backchat"), answer]);
   }
 });

@@ -16,7 +16,7 @@ use super::super::settings::PLAYGROUND;
 use super::actions::workspace_edit;
 use super::{CONTENT_MODIFIED, FAILED, INVALID_PARAMS, Known, Refused, Server, Waiting};
 use backchat_chat::source::Source;
-use backchat_core::diagnostic::Edit;
+use backchat_core::diagnostic::{Edit, shell_word};
 use backchat_core::files::with_documents;
 use backchat_editor::chat_text::ChatText;
 use backchat_editor::{Document, Settings, chat_actions, commands, fixtures, folder};
@@ -78,11 +78,18 @@ pub fn execute(server: &mut Server, id: RequestId, params: &Value) {
         "backchat.replay" => {
             let case = arguments.get(1).and_then(Value::as_str).map(|case| format!("#{case}")).unwrap_or_default();
             let path = super::super::convert::path_of(&first).0;
-            let word = backchat_core::diagnostic::shell_word(&format!("{}{case}", path.display()));
-            server.answer(id, Ok(json!({"terminal": format!("backchat replay {word}")})));
+            let words = own_words().chain(["replay".to_owned(), format!("{}{case}", path.display())]);
+            let line = words.map(|word| shell_word(&word)).collect::<Vec<_>>().join(" ");
+            server.answer(id, Ok(json!({"terminal": line})));
         }
         _ => compute(server, id, &first, name, arguments, params.get("workDoneToken").cloned()),
     }
+}
+
+/// The words before `lsp` with which the client started this program, which need not be on the PATH. In a Python package
+/// they are those of the interpreter and its script.
+fn own_words() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "lsp")
 }
 
 /// Computes the edit of an action.
