@@ -620,15 +620,18 @@ chat.area.addEventListener("paste", (event) => {
   takeConfig(found, "the pasted config");
 });
 
-// The host sends the chat template whenever it changes, and first what the tokenizer's file beside it has.
+// The host sends the chat template, or the tokenizer's file that has it, whenever it changes, and first what the tokenizer's
+// file beside it has.
 const takeFromHost = ({ data }) => {
-  if (typeof data?.chat !== "string") return;
+  const found = typeof data?.config === "string" ? foundIn(data.config) : null;
+  const text = data?.chat ?? found?.source ?? null;
+  if (text === null && (!found || data.isEdited)) return;
   // What belongs to another document goes with it.
   if (data.isOther) Object.assign(state, { template: null, variables: null, turn: "" });
   state.source = "";
-  chat.text = data.chat;
-  const found = typeof data.config === "string" && foundIn(data.config);
-  if (found) return takeConfig(found, data.name);
+  chat.text = text ?? "";
+  // An edit replaces nothing else that the user may have changed.
+  if (found && !data.isEdited) return takeConfig(found, data.name);
   expectNews();
   later(renderPrompt, 60);
   later(derive, 250);

@@ -461,6 +461,16 @@ onPage("an editor is the host of the page", () => address, { before: HOST }, asy
   // Another document has others.
   await page.value(fromHost({ chat: source, isOther: true }));
   await page.until(`${RENDERED}.startsWith('\\n<') && ${RENDERED}.includes('<end>')`);
+  // Of a tokenizer's file the page takes the chat template for calls; an edit keeps what the user made of the draft.
+  const own = '{"fields": {"content": {}}}';
+  const tokenizer = (stop) =>
+    JSON.stringify({ chat_template: [{ name: "default", template: "x" }, { name: "tool_use", template: source.replaceAll("<end>", stop) }], response_template: {} });
+  await page.value(fromHost({ config: tokenizer("<a>"), isOther: true, name: "tokenizer_config.json" }));
+  await page.until(`${RENDERED}.includes('<a>')`);
+  await page.paste("#template textarea", own);
+  await page.value(fromHost({ config: tokenizer("<b>"), isEdited: true, name: "tokenizer_config.json" }));
+  await page.until(`${RENDERED}.includes('<b>')`);
+  assert.equal(await page.value(text("template")), own);
 });
 
 onPage("messages and tools are edited, and the prompt beside them shows who wrote what", () => address, {}, async (page) => {

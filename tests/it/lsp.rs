@@ -356,6 +356,29 @@ fn documents_have_the_settings_of_their_own_folder() {
 }
 
 #[test]
+fn of_several_chat_templates_the_one_for_tools_is_taken() {
+    for (names, taken) in
+        [(["default", "tool_use"], Some("tool_use")), (["rag", "default"], Some("default")), (["rag", "other"], None)]
+    {
+        let templates =
+            names.map(|name| json!({"name": name, "template": CHAT.replace("<|end|>", &format!("<|{name}|>"))}));
+        let config = json!({"chat_template": templates}).to_string();
+        let (_folder, address) = folder(&[("tokenizer_config.json", config.as_str())]);
+        let uri = format!("{address}/tokenizer_config.json");
+        let mut client = Client::initialized();
+        client.open(&uri, "json", &config);
+        client.done(&uri, 1);
+        assert_eq!(client.lenses(&uri).iter().any(|(title, _)| title == "Preview"), taken.is_some(), "{names:?}");
+        let command = json!({"command": "backchat.derive", "arguments": [uri]});
+        let draft = client.request("workspace/executeCommand", command);
+        match taken {
+            Some(name) => assert!(draft.unwrap().as_str().unwrap().contains(&format!("<|{name}|>")), "{names:?}"),
+            None => assert_eq!(draft, Err(-32803), "{names:?}"),
+        }
+    }
+}
+
+#[test]
 fn lenses_of_cases_name_them_only_if_they_can_be_read() {
     let cases = "template: response_template.json\n\n=== case a\n=== prefix\n<|assistant|>\n=== output\nHi<|end|>\n\
                  === message\n{\"content\": \"No\"}\n\n=== case b\n=== output\nHi<|end|>\n=== message\n{}\n";

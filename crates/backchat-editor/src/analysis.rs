@@ -174,8 +174,16 @@ pub fn proved(document: &Document, settings: &Settings, memory: &mut Memory) -> 
     if document.text.len() <= LARGEST {
         found.extend(texts.iter().flat_map(undefined::findings));
         let proves = settings.proof != ProofMode::Off;
-        for text in texts.iter().take(4).filter(|_| proves) {
-            found.extend(chat(document, text, settings, memory, &mut analysis));
+        let chosen = ChatText::for_tools(&texts);
+        let is_chosen = |text: &ChatText| chosen.is_some_and(|chosen| std::ptr::eq(chosen, text));
+        let others = texts.iter().filter(|text| !is_chosen(text));
+        for text in chosen.into_iter().chain(others).take(4).filter(|_| proves) {
+            let (facts, findings) = memory.chat(&document.path, text, &folder::source_of(document, text), settings);
+            found.extend(findings);
+            if is_chosen(text) {
+                analysis.verdict = Some(facts.verdict.clone());
+                analysis.chat = Some(facts);
+            }
         }
         match document.kind() {
             Kind::Json => found.extend(of_response(document, &texts, settings, memory, &mut analysis)),
@@ -190,22 +198,6 @@ pub fn proved(document: &Document, settings: &Settings, memory: &mut Memory) -> 
     }
     analysis.findings = presented(found, settings);
     analysis
-}
-
-fn chat(
-    document: &Document,
-    text: &ChatText,
-    settings: &Settings,
-    memory: &mut Memory,
-    analysis: &mut Analysis,
-) -> Vec<Finding> {
-    let source = folder::source_of(document, text);
-    let (facts, findings) = memory.chat(&document.path, text, &source, settings);
-    if analysis.verdict.is_none() {
-        analysis.verdict = Some(facts.verdict.clone());
-        analysis.chat = Some(facts);
-    }
-    findings
 }
 
 fn of_response(
@@ -223,7 +215,7 @@ fn of_response(
     let Some(source) = folder::chat_template_beside(&document.path) else { return found };
     let template = &opened.loaded.template;
     let proven = prove(&source.template, template, &folder::options(&source, settings));
-    let chat = match texts.first() {
+    let chat = match ChatText::for_tools(texts) {
         Some(own) => Some((document.clone(), own.clone())),
         None => chat_document(Path::new(&source.file)),
     };
@@ -252,6 +244,6 @@ pub fn chat_text_of(path: &Path) -> Option<ChatText> {
 fn chat_document(path: &Path) -> Option<(Document, ChatText)> {
     let text = folder::read(path)?;
     let document = Document::new(path.to_owned(), "", 0, &text, true);
-    let text = ChatText::all(&document).into_iter().next()?;
+    let text = ChatText::for_tools(&ChatText::all(&document))?.clone();
     Some((document, text))
 }

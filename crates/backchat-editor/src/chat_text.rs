@@ -33,6 +33,13 @@ impl ChatText {
         }
     }
 
+    /// The one that transformers takes for a conversation with tools; `None` if there are several, and none is the default.
+    pub fn for_tools(texts: &[Self]) -> Option<&Self> {
+        let named = |wanted| texts.iter().find(|text| text.name.as_deref() == Some(wanted));
+        let only = || if let [only] = texts { Some(only) } else { None };
+        named("tool_use").or_else(|| named("default")).or_else(only)
+    }
+
     fn new(text: &str, extent: Range<usize>, is_json: bool, name: Option<String>) -> Self {
         let mut decoded = String::new();
         let mut places = Vec::new();

@@ -20,13 +20,13 @@ interface FromPage {
 /** The file whose special tokens and response template belong to the chat template beside it. */
 const CONFIG = "tokenizer_config.json";
 
-/** What the page gets of a document: its chat template and, of a tokenizer's file, the rest of it. */
+/** What the page gets of a document: its chat template, or the tokenizer's file, in which the page chooses one. */
 interface Given {
-  chat: string;
+  chat?: string;
   config?: string;
 }
 
-/** A chat template: the document, or a string in it; nothing if the document has none. */
+/** A document with a chat template; nothing if it has none. */
 function given(document: vscode.TextDocument): Given | undefined {
   const text = document.getText();
   const { languageId, uri } = document;
@@ -34,9 +34,8 @@ function given(document: vscode.TextDocument): Given | undefined {
     return { chat: text };
   }
   try {
-    const { chat_template: found, ...config } = JSON.parse(text);
-    const named = Array.isArray(found) ? (found.find(({ name }) => name === "default") ?? found[0])?.template : found;
-    return typeof named === "string" ? { chat: named, config: JSON.stringify(config) } : undefined;
+    const { chat_template: found } = JSON.parse(text);
+    return typeof found === "string" || Array.isArray(found) ? { config: text } : undefined;
   } catch {
     return undefined;
   }
@@ -111,8 +110,9 @@ export class Preview {
       return;
     }
     this.isString = found.config !== undefined;
-    const config = what !== "edited" ? (found.config ?? (await this.config(this.uri))) : undefined;
-    await this.panel.webview.postMessage({ chat: found.chat, isOther: what === "other", config, name: CONFIG });
+    const isEdited = what === "edited";
+    const config = found.config ?? (isEdited ? undefined : await this.config(this.uri));
+    await this.panel.webview.postMessage({ chat: found.chat, isOther: what === "other", isEdited, config, name: CONFIG });
   }
 
   private async config(uri: vscode.Uri): Promise<string | undefined> {

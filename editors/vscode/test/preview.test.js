@@ -54,9 +54,9 @@ test("the page gets the document, and at first the tokens of the file beside it"
   await panel.open("file:///other.jinja");
   const [name, config] = ["tokenizer_config.json", '{"bos_token":"<s>"}'];
   assert.deepStrictEqual(did.posted, [
-    { chat: "{{ a }}", isOther: false, config, name },
-    { chat: "{{ b }}", isOther: false, config: undefined, name },
-    { chat: "{{ c }}", isOther: true, config, name },
+    { chat: "{{ a }}", isOther: false, isEdited: false, config, name },
+    { chat: "{{ b }}", isOther: false, isEdited: true, config: undefined, name },
+    { chat: "{{ c }}", isOther: true, isEdited: false, config, name },
   ]);
 });
 
@@ -69,23 +69,20 @@ test("a file that is missing or no JSON has no tokens", async () => {
   }
 });
 
-test("the chat template of a tokenizer's file is previewed, with its tokens", async () => {
-  const named = (...names) => names.map((name) => ({ name, template: `{{ ${name} }}` }));
-  for (const [found, chat] of [
-    ["{{ a }}\n", "{{ a }}\n"],
-    [named("rag", "default"), "{{ default }}"],
-    [named("rag", "tool_use"), "{{ rag }}"],
-  ]) {
-    const file = (tokens) => JSON.stringify({ chat_template: found, ...tokens });
-    const files = { "page.html": "", "tokenizer_config.json": file({ bos_token: "<s>" }) };
+test("of a tokenizer's file the page gets all, from which it takes a chat template", async () => {
+  for (const found of ["{{ a }}\n", ["rag", "default"].map((name) => ({ name, template: `{{ ${name} }}` }))]) {
+    const config = JSON.stringify({ chat_template: found, bos_token: "<s>" });
+    const files = { "page.html": "", "tokenizer_config.json": config };
     const { did, vscode, uri, hear } = editor(files);
     const panel = new (preview(vscode))(uri("page.html"));
     await panel.open("file:///tokenizer_config.json");
     await hear({ ready: true });
-    files["tokenizer_config.json"] = "{";
-    await panel.refresh(uri("tokenizer_config.json"));
-    const [name, config] = ["tokenizer_config.json", '{"bos_token":"<s>"}'];
-    assert.deepStrictEqual(did.posted, [{ chat, isOther: false, config, name }]);
+    for (const edited of ["{", `${config}\n`]) {
+      files["tokenizer_config.json"] = edited;
+      await panel.refresh(uri("tokenizer_config.json"));
+    }
+    const given = { chat: undefined, isOther: false, name: "tokenizer_config.json" };
+    assert.deepStrictEqual(did.posted, [{ ...given, isEdited: false, config }, { ...given, isEdited: true, config: `${config}\n` }]);
     await hear({ show: { from: { line: 0, character: 1 }, to: { line: 0, character: 2 } } });
     assert.deepStrictEqual(did.shown, [["tokenizer_config.json", undefined]]);
   }

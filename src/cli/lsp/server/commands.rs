@@ -22,6 +22,9 @@ use backchat_editor::chat_text::ChatText;
 use backchat_editor::{Document, Settings, chat_actions, commands, fixtures, folder};
 use backchat_workbench::report::Playground;
 
+/// Why a document has no chat template to work on.
+pub const NO_CHAT_TEMPLATE: &str = "this file has no chat template, or several, and none is the default";
+
 /// What a computation gives.
 pub enum Made {
     /// The result of the request.
@@ -145,8 +148,8 @@ fn document_of(server: &Server, uri: &str) -> Option<Document> {
 
 /// The chat template of a document.
 fn chat_of(document: &Document) -> Result<(ChatText, Source), Refused> {
-    let text = ChatText::all(document).into_iter().next();
-    let text = text.ok_or_else(|| (FAILED, "this file holds no chat template".to_owned()))?;
+    let texts = ChatText::all(document);
+    let text = ChatText::for_tools(&texts).ok_or_else(|| (FAILED, NO_CHAT_TEMPLATE.to_owned()))?.clone();
     let source = folder::source_of(document, &text);
     Ok((text, source))
 }

@@ -4,12 +4,14 @@ use serde_json::{Value, json};
 
 use super::super::convert::{Places, to_ours};
 use super::actions;
+use super::commands::NO_CHAT_TEMPLATE;
 use super::links::{self, chat_beside, facts_of, text_at};
 use super::{FAILED, INVALID_PARAMS, Known, METHOD_NOT_FOUND, Refused, Server};
 use backchat_core::text::slice;
 use backchat_editor::chat_completion::{self, Item, ItemKind};
 use backchat_editor::chat_hover::{self, Hover};
 use backchat_editor::chat_outline::{self, SymbolKind};
+use backchat_editor::chat_text::ChatText;
 use backchat_editor::preview::preview;
 use backchat_editor::response::delimiters;
 use backchat_editor::{Kind, ProofMode, chat_hints, chat_names, fixtures, folder, response_completion, response_hover};
@@ -266,7 +268,7 @@ fn hints(server: &Server, known: &Known, params: &Value) -> Answer {
     }
     let at = places(server, known);
     let within = params.get("range").map_or(0..usize::MAX, |range| at.span(range));
-    let found = match (known.texts.first(), facts_of(known)) {
+    let found = match (ChatText::for_tools(&known.texts), facts_of(known)) {
         (Some(text), Some(facts)) => chat_hints::inlay_hints(text, facts),
         _ => Vec::new(),
     };
@@ -285,7 +287,7 @@ fn text(_: &Server, known: &Known, _: &Value) -> Answer {
 }
 
 fn previewed(server: &Server, known: &Known, params: &Value) -> Answer {
-    let text = known.texts.first().ok_or((FAILED, "this file holds no chat template".to_owned()))?;
+    let text = ChatText::for_tools(&known.texts).ok_or_else(|| (FAILED, NO_CHAT_TEMPLATE.to_owned()))?;
     let source = folder::source_of(&known.document, text);
     let context = match params.get("context") {
         Some(context) => to_ours(context).as_object().cloned(),
