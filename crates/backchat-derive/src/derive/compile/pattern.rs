@@ -88,10 +88,13 @@ fn differing_in_numbers(one: &str, other: &str) -> Option<String> {
 }
 
 /// A text as a pattern that matches only that text, with a class for each varying part. The value of a variable may be
-/// several words in quotes, or between a word in brackets and the sign after it: elsewhere, prose would match.
+/// several words in quotes, or between a word in open brackets and the sign after it: elsewhere, prose would match.
 pub(in crate::derive) fn escape(text: &str) -> String {
     with_values(text, |before, value, next| {
-        let named = before.rsplit_once(marks::is_opening).is_some_and(|(_, mark)| mark.contains(char::is_alphanumeric));
+        let named = before.rsplit_once(marks::is_opening).is_some_and(|(_, mark)| {
+            // Behind a mark that has ended, there may be prose.
+            mark.contains(char::is_alphanumeric) && !mark.contains(marks::is_closing)
+        });
         let is_framed = named || before.ends_with(['"', '\'', '=']);
         value.contains(steady::VALUE) && is_framed && !next.is_alphanumeric()
     })
@@ -228,6 +231,7 @@ mod tests {
             // Prose is like this, too.
             (format!("{value} thoughts:"), "[\\w.-]+ thoughts:"),
             (format!("for {value}:"), "for [\\w.-]+:"),
+            (format!("[note] to {value}:"), "\\[note\\] to [\\w.-]+:"),
             (format!("<{value}>"), "<[\\w.-]+>"),
             // A counter is one word.
             (format!("<call {word}>"), "<call [\\w.-]+>"),
