@@ -245,18 +245,38 @@ mod tests {
     }
 
     #[test]
-    fn words_of_two_settings_in_one_mark_are_read_together() {
+    fn words_of_several_settings_in_one_mark_are_read_together_or_reported() {
         let (before, _) = CHAT.split_once("<call>").unwrap();
         let (_, after) = CHAT.split_once("<end>").unwrap();
-        let call = "<{{ {'a': 'call', 'b': 'do'}[verb | default('a')] }} {{ c.function.name }} \
-                    {{ {'c': 'with', 'd': 'using'}[word | default('c')] }}>{{ c.function.arguments | tojson }}</>\
-                    {% endfor %}<end>";
-        let (status, losses, draft) = derived(&format!("{before}{call}{after}"));
-        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
-        for (verb, word) in [("call", "with"), ("do", "with"), ("call", "using"), ("do", "using")] {
-            let calls = said_calls(&read(&value(&draft), &format!("<{verb} f {word}>{{}}</><end>")));
-            assert_eq!(calls, ["f{}"], "{verb} {word}: {draft}");
+        let word = |at: usize, words: &[&str]| {
+            let known: Vec<String> = words.iter().map(|word| format!("'say {word}': '{word}'")).collect();
+            format!("{{{{ {{{}}}[w{at} | default('say {}')] }}}}", known.join(", "), words[0])
+        };
+        let derived = |marks: [&[&str]; 3]| {
+            let [verb, word, kind] = [0, 1, 2].map(|at| word(at, marks[at]));
+            let call =
+                format!("<{verb} {{{{ c.function.name }}}} {word} {kind}>{{{{ c.function.arguments | tojson }}}}</>");
+            derived(&format!("{before}{call}{{% endfor %}}<end>{after}"))
+        };
+        let four_words = ["with", "using", "having", "taking"];
+        for marks in [
+            [&["call", "do"][..], &["with", "using"], &["alpha", "beta"]],
+            [&["call", "do", "make", "run"], &four_words, &["alpha"]],
+        ] {
+            let (status, losses, draft) = derived(marks);
+            assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+            let [verbs, words, kinds] = marks;
+            for (verb, word) in verbs.iter().flat_map(|verb| words.iter().map(move |word| (verb, word))) {
+                for kind in kinds {
+                    let calls = said_calls(&read(&value(&draft), &format!("<{verb} f {word} {kind}>{{}}</><end>")));
+                    assert_eq!(calls, ["f{}"], "{verb} {word} {kind}: {draft}");
+                }
+            }
         }
+        let (_, losses, draft) =
+            derived([&["call", "do", "make", "run"], &four_words, &["alpha", "beta", "gamma", "delta"]]);
+        let is_named = losses.iter().any(|loss| loss.contains("combinations of settings"));
+        assert!(is_named, "{losses:?} {draft}");
     }
 
     #[test]

@@ -21,6 +21,12 @@ pub(super) struct Assumption {
 }
 
 impl Assumption {
+    /// That turns for which the proof has no room are like its own.
+    pub fn untried(cases: Vec<Case>) -> Self {
+        let message = "the draft does not read turns under some combinations of settings".to_owned();
+        Self { message, cases }
+    }
+
     /// Whether a turn of it has reasoning.
     pub fn shows_reasoning(&self) -> bool {
         self.cases.iter().any(|case| case.expected.reasoning.is_some())

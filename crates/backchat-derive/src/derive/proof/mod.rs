@@ -70,7 +70,8 @@ pub(super) use turns::Detailed;
 pub(super) use verdict::UnreadTurn;
 pub use verdict::{Failure, Fate, Loss, Scope, Unverified, Verdict};
 
-/// How many conversations a proof has at most. A chat template with many switches is proved under the first ones.
+/// How many conversations a proof has at most. A chat template with many switches is proved under the first ones,
+/// and asked about some others.
 const MOST_CASES: usize = 240;
 
 /// A candidate that the proof refuted.
@@ -119,11 +120,12 @@ impl<'t> Proof<'t> {
         let mut cases = proof.cut(|cutter| cutter.cases(&said));
         let between = case::between_arguments(&cases).map(|text| conversations::separated(&text, named_ids));
         cases.extend(between.into_iter().flat_map(|said| proof.cut(|cutter| cutter.cases(&said))));
-        cases.extend(proof.together(&said, &cases));
-        cases.truncate(MOST_CASES);
+        let mut untried = proof.add_together(&said, &mut cases);
         let variables = &options.variables;
         proof.assumptions = proof.cut(|cutter| Setup { template, variables, cutter }.find(&said, &cases));
         proof.cases = cases;
+        untried.retain(|case| proof.is_meant(case));
+        proof.assumptions.push(Assumption::untried(untried));
         Some(proof)
     }
 

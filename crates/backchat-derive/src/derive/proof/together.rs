@@ -1,17 +1,32 @@
-//! Turns under two settings at once, where each of them alone has turns written differently: they may be in one mark.
+//! Turns under several settings at once, where each of them alone has turns written differently: they may be in one mark.
 
 use super::conversations::{Reach, TestAnswer};
-use super::{Case, Cutter, Proof, TurnStarts, conversations};
+use super::{Case, Cutter, MOST_CASES, Proof, TurnStarts, conversations};
 use backchat_core::push_new;
 use backchat_probe::probe::Setting;
 
-/// How many pairs of settings are tried at most.
-const MOST_PAIRS: usize = 9;
+/// How many combinations of settings are tried at most.
+const MOST_TRIED: usize = 24;
+
+/// How many more are only asked about. A draft reads the words of a mark as a whole: if it misreads any combination, then
+/// most likely one of these.
+const MOST_ASKED: usize = 24;
 
 impl Proof<'_> {
-    /// The turns of these answers under two settings that are written as under neither of the two.
-    pub(super) fn together(&self, said: &[TestAnswer], cases: &[Case]) -> Vec<Case> {
-        let settings = pairs(cases);
+    /// Adds the turns of these answers under several settings that are written as under none of them alone. Returns those for
+    /// which the proof has no room.
+    pub(super) fn add_together(&self, said: &[TestAnswer], cases: &mut Vec<Case>) -> Vec<Case> {
+        let mut tried = combinations(cases);
+        let asked = tried.split_off(MOST_TRIED.min(tried.len()));
+        let new = self.under(tried, said, cases);
+        cases.extend(new);
+        let mut rest = cases.split_off(MOST_CASES.min(cases.len()));
+        rest.extend(self.under(asked, said, cases));
+        rest
+    }
+
+    /// The turns of these answers under these settings that are not among the cases, setting by setting.
+    fn under(&self, settings: Vec<Setting>, said: &[TestAnswer], cases: &[Case]) -> Vec<Case> {
         if settings.is_empty() {
             return Vec::new();
         }
@@ -25,27 +40,66 @@ impl Proof<'_> {
         let said: Vec<TestAnswer> = said.map(|said| TestAnswer { reach: Reach::Rewritten, ..said.clone() }).collect();
         let mut found = cutter.with_openings().cases(&said);
         found.retain(|case| !cases.iter().any(|known| known.text == case.text && known.said == case.said));
+        found.sort_by_key(|case| request.usage.settings.iter().position(|setting| *setting == case.setting));
         found
     }
 }
 
-/// Pairs of settings of two variables, each of which has the same turn written differently.
-fn pairs(cases: &[Case]) -> Vec<Setting> {
-    let mut found = Vec::new();
+/// Combinations of settings of different variables, each of which has the same turn written differently. Those that only
+/// leave text out, as a value does for which a mark has no word, come last.
+fn combinations(cases: &[Case]) -> Vec<Setting> {
     let (usual, set): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.setting.is_empty());
-    for case in usual {
+    let changes = |case: &Case, writes: bool| {
         let is_same = |other: &&&Case| other.said == case.said && other.history == case.history;
-        let others: Vec<&Setting> =
-            set.iter().filter(is_same).filter(|other| other.text != case.text).map(|other| &other.setting).collect();
-        for (at, one) in others.iter().enumerate() {
-            for other in others.iter().skip(at + 1).filter(|other| one.keys().all(|name| !other.contains_key(name))) {
-                let mut both = (*one).clone();
-                both.extend(other.iter().map(|(name, value)| (name.to_owned(), value.clone())));
-                push_new(&mut found, both);
+        let changed = set.iter().filter(is_same).filter(|other| other.text != case.text);
+        let changed = changed.filter(|other| !writes || !leaves_out(&other.text, &case.text));
+        changed.map(|other| &other.setting).collect::<Vec<_>>()
+    };
+    let mut found = Vec::new();
+    for writes in [true, false] {
+        for case in &usual {
+            for combination in of_different_variables(&changes(case, writes)) {
+                push_new(&mut found, combination);
             }
         }
     }
-    found.truncate(MOST_PAIRS);
+    found.truncate(MOST_TRIED + MOST_ASKED);
+    found
+}
+
+/// Whether a text is another one without some of its characters.
+fn leaves_out(text: &str, other: &str) -> bool {
+    let mut rest = other.chars();
+    text.chars().all(|c| rest.any(|next| next == c))
+}
+
+/// Combinations of settings that share no variable: first pairs, then three, and so on; of each number, first those with
+/// the first value of each variable.
+fn of_different_variables(settings: &[&Setting]) -> Vec<Setting> {
+    let most = MOST_TRIED + MOST_ASKED;
+    let place = |at: usize, one: &Setting| {
+        settings.iter().take(at).filter(|other| one.keys().any(|name| other.contains_key(name))).count()
+    };
+    // Each with the place of its last setting, and the sum of the places of its values among those of their variables.
+    let single = |(at, one): (usize, &&Setting)| (at, place(at, one), (*one).clone());
+    let singles: Vec<(usize, usize, Setting)> = settings.iter().enumerate().map(single).collect();
+    let mut found = Vec::new();
+    let mut last = singles.clone();
+    while !last.is_empty() && found.len() < most {
+        let mut longer = Vec::new();
+        for (end, places, known) in &last {
+            let others = singles.iter().skip(end + 1);
+            for (at, place, one) in others.filter(|(.., one)| one.keys().all(|name| !known.contains_key(name))) {
+                let mut both = known.clone();
+                both.extend(one.iter().map(|(name, value)| (name.to_owned(), value.clone())));
+                longer.push((*at, places + place, both));
+            }
+        }
+        longer.sort_by_key(|(_, places, _)| *places);
+        longer.truncate(most);
+        found.extend(longer.iter().map(|(.., setting)| setting.clone()));
+        last = longer;
+    }
     found
 }
 
@@ -54,12 +108,16 @@ mod tests {
     use super::*;
     use backchat_probe::probe::Answer;
 
+    fn setting(set: &[(&str, &str)]) -> Setting {
+        set.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect()
+    }
+
+    fn case(set: &[(&str, &str)], said: &str, text: &str) -> Case {
+        Case { setting: setting(set), text: text.to_owned(), ..Case::by_hand(said, Answer::content(said)) }
+    }
+
     #[test]
-    fn only_settings_of_two_variables_that_change_the_same_turn_are_tried_together() {
-        let case = |set: &[(&str, &str)], said: &str, text: &str| {
-            let setting = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
-            Case { setting, ..Case { text: text.to_owned(), ..Case::by_hand(said, Answer::content(said)) } }
-        };
+    fn only_settings_of_different_variables_that_change_the_same_turn_are_tried_together() {
         let cases = [
             case(&[], "Yes.", "<a>Yes."),
             case(&[("x", "1")], "Yes.", "<b>Yes."),
@@ -69,8 +127,37 @@ mod tests {
             case(&[("z", "1")], "No.", "<d>No."),
             case(&[("w", "1")], "Yes.", "<a>Yes."),
         ];
-        let both = |x: &str| Setting::from([("x".to_owned(), x.into()), ("y".to_owned(), "1".into())]);
-        assert_eq!(pairs(&cases), [both("1"), both("2")]);
-        assert_eq!(pairs(&cases[..3]), []);
+        assert_eq!(combinations(&cases), ["1", "2"].map(|x| setting(&[("x", x), ("y", "1")])));
+        assert_eq!(combinations(&cases[..3]), []);
+    }
+
+    #[test]
+    fn values_that_leave_out_a_word_are_tried_after_three_settings_at_once() {
+        let cases = [
+            case(&[], "Yes.", "<a b c>Yes."),
+            case(&[("x", "no")], "Yes.", "< b c>Yes."),
+            case(&[("x", "1")], "Yes.", "<d b c>Yes."),
+            case(&[("y", "1")], "Yes.", "<a e c>Yes."),
+            case(&[("z", "1")], "Yes.", "<a b f>Yes."),
+        ];
+        let all = [("x", "1"), ("y", "1"), ("z", "1")];
+        let pairs = [[all[0], all[1]], [all[0], all[2]], [all[1], all[2]]];
+        let mut expected: Vec<Setting> = pairs.iter().map(|pair| setting(pair)).collect();
+        expected.push(setting(&all));
+        let found = combinations(&cases);
+        assert_eq!(found[..4], expected);
+        assert_eq!(found.len(), 7);
+        assert!(found[4..].iter().all(|setting| setting.get("x").and_then(|x| x.as_str()) == Some("no")), "{found:?}");
+    }
+
+    #[test]
+    fn each_pair_of_variables_is_tried_before_a_second_value_of_one() {
+        let values = ["1", "2", "3", "4", "5"];
+        let settings: Vec<Setting> =
+            ["x", "y", "z"].iter().flat_map(|name| values.map(|value| setting(&[(name, value)]))).collect();
+        let found = of_different_variables(&settings.iter().collect::<Vec<_>>());
+        let first = [["x", "y"], ["x", "z"], ["y", "z"]].map(|pair| setting(&pair.map(|name| (name, "1"))));
+        assert_eq!(found[..3], first);
+        assert_eq!(found.len(), MOST_TRIED + MOST_ASKED);
     }
 }
