@@ -183,7 +183,7 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>,
     Some(Layout { open, close, form, section_close, id, marks, words: words(cut.open, after) })
 }
 
-/// The form of arguments that are written pair by pair behind a name that ends here.
+/// The form of arguments that are written pair by pair after a name that ends here.
 fn pair_form(text: &str, name_end: usize, pairs: &[Pair], cut: PairCut<'_>) -> Option<Form> {
     let first = pairs.first()?;
     let before_key = slice(text, name_end..first.key.start);
@@ -208,7 +208,7 @@ fn pair_form(text: &str, name_end: usize, pairs: &[Pair], cut: PairCut<'_>) -> O
     Some(Form::Pairs { between, tag, quoted, first: pattern(key_open) })
 }
 
-/// The closing of a call as a pattern. Values may contain the same text: behind a name without arguments it is the end, and if
+/// The closing of a call as a pattern. Values may contain the same text: after a name without arguments it is the end, and if
 /// it is no mark, what can follow a call comes after it.
 fn closing(open: &str, cut: &CallCut<'_>, form: &Form) -> String {
     let close = pattern(cut.close);
