@@ -23,7 +23,7 @@ pub struct Completions {
 }
 
 /// What a value is called that may be a path.
-const PATHS: [&str; 8] = ["ADDRESS", "FILE", "FILE|LIST|none", "MODEL", "PATH", "RECORD", "SOURCE", "TEMPLATE"];
+const PATHS: [&str; 7] = ["ADDRESS", "FILE", "FILE|LIST|none", "MODEL", "RECORD", "SOURCE", "TEMPLATE"];
 
 /// An option that says whether its value is a path. For values without a hint the script for bash splits the names of files
 /// at spaces.
@@ -55,5 +55,31 @@ impl Completions {
         clap_complete::generate(self.shell, &mut definition, "backchat", &mut script);
         io::stdout().lock().write_all(&script)?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// What a value is called that is not a path.
+    const OTHERS: &str = "BY BYTES CAUSE CHOICE CONTENT ENGINE FACT FORMAT GATE HOW ID K/N KEY LEVEL LIST MODE N NAME \
+        NAME=VALUE NUMBER ORIGIN PART POLICY PORT PROBLEM REASONING RULE SECONDS TEXT THEME TIME TIMES URL VARIABLE WHAT \
+        WHEN WHICH";
+
+    #[test]
+    fn the_name_of_every_value_says_whether_it_is_a_path() {
+        let definition = super::super::definition();
+        let commands = std::iter::once(&definition).chain(definition.get_subcommands());
+        let args = commands.flat_map(|command| command.get_arguments());
+        let names: BTreeSet<&str> = args
+            .filter(|arg| !arg.is_positional() && arg.get_action().takes_values())
+            .flat_map(|arg| arg.get_value_names().unwrap_or_default())
+            .map(|name| name.as_str())
+            .collect();
+        let known = PATHS.into_iter().chain(["DIR"]).chain(OTHERS.split_whitespace()).collect();
+        assert_eq!(names, known, "the names of values, and those that are sorted into paths and others");
     }
 }

@@ -361,7 +361,7 @@ fn of_several_chat_templates_the_one_for_tools_is_taken() {
         [(["default", "tool_use"], Some("tool_use")), (["rag", "default"], Some("default")), (["rag", "other"], None)]
     {
         let templates =
-            names.map(|name| json!({"name": name, "template": CHAT.replace("<|end|>", &format!("<|{name}|>"))}));
+            names.map(|name| json!({"name": name, "template": CHAT.replace("<|end|>", &format!("<end_{name}>"))}));
         let config = json!({"chat_template": templates}).to_string();
         let (_folder, address) = folder(&[("tokenizer_config.json", config.as_str())]);
         let uri = format!("{address}/tokenizer_config.json");
@@ -372,7 +372,7 @@ fn of_several_chat_templates_the_one_for_tools_is_taken() {
         let command = json!({"command": "backchat.derive", "arguments": [uri]});
         let draft = client.request("workspace/executeCommand", command);
         match taken {
-            Some(name) => assert!(draft.unwrap().as_str().unwrap().contains(&format!("<|{name}|>")), "{names:?}"),
+            Some(name) => assert!(draft.unwrap().as_str().unwrap().contains(&format!("<end_{name}>")), "{names:?}"),
             None => assert_eq!(draft, Err(-32803), "{names:?}"),
         }
     }
