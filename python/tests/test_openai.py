@@ -334,13 +334,14 @@ def completed(text, spec, size):
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
 def test_every_call_has_an_id_of_its_own(size):
-    for written, told in [
+    ids: list[tuple[list[Any], list[str]]] = [
         (["a", "b"], ["a", "b"]),
         (["a", "a", "a"], ["a", "call_1", "call_2"]),
         (["call_1", None, "call_2"], ["call_1", "call_2", "call_3"]),
         # An id is text.
         ([["a"], 7, "a"], ["call_0", "call_1", "a"]),
-    ]:
+    ]
+    for written, told in ids:
         text = "".join(f"<call>{json.dumps({'id': id, 'name': 'f', 'arguments': {}})}</call>" for id in written)
         assert [id for *_, id in completed(text, JSON_SPEC, size)[1]] == told
         pieces = (text[at : at + size] for at in range(0, len(text), size))

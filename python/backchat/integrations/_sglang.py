@@ -174,7 +174,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         SGLang may constrain a request before it has the prompt; a short conversation then provides one.
         """
         chat_template = chat_template_of(self._tokenizer)
-        prompt = self._prefix
+        prompt: str = self._prefix
         if not prompt and chat_template is not None:
             user = [{"role": "user", "content": "Hi"}]
             variables = variables_of(self._tokenizer)
