@@ -269,14 +269,14 @@ impl<'t> Proof<'t> {
     }
 
     /// The cases with text like a template's own delimiters, if that is ordinary text, and those with the open of a call
-    /// behind the close of another one.
+    /// behind the end of another one.
     fn cases_like(&self, template: &Template) -> [Vec<Case>; 2] {
         let (delimiters, named_ids) = (OrdinaryDelimiters::of(template), self.request.calls.named_ids);
         let cases = |said: Vec<TestAnswer>| match said.is_empty() {
             true => Vec::new(),
             false => self.cut(|cutter| cutter.cases(&said)),
         };
-        [cases(delimiters.answers(named_ids)), cases(delimiters.behind_close(named_ids).into_iter().collect())]
+        [cases(delimiters.answers(named_ids)), cases(delimiters.behind_calls(named_ids))]
     }
 
     /// Parses every case back with a template.

@@ -17,6 +17,8 @@ pub(super) struct OrdinaryDelimiters {
     calls: [Option<String>; 2],
     /// A number in brackets that opens calls.
     numbered: Option<String>,
+    /// The arguments of a call, if they end by themselves, as JSON does.
+    arguments: Option<String>,
     reasoning: [Option<String>; 2],
     /// What closes a string among the arguments.
     strings: Vec<String>,
@@ -39,6 +41,7 @@ impl OrdinaryDelimiters {
         Self {
             calls: both(calls),
             numbered: calls.and_then(|field| number_in_brackets(field.open.as_ref()?.pattern())),
+            arguments: calls.filter(|field| field.content.delimits_itself()).and_then(typical_arguments),
             reasoning: both(reasoning),
             strings: strings.filter(|text| is_ordinary(text)).collect(),
         }
@@ -46,7 +49,7 @@ impl OrdinaryDelimiters {
 
     /// The answers for one draft whose delimiters are ordinary text: such text in content, reasoning and arguments.
     pub fn answers(&self, named_ids: bool) -> Vec<TestAnswer> {
-        let OrdinaryDelimiters { calls: [open, close], numbered, reasoning, strings } = self;
+        let OrdinaryDelimiters { calls: [open, close], numbered, reasoning, strings, .. } = self;
         let mut said: Vec<(String, Answer)> = Vec::new();
         if let Some(open) = open {
             let end = close.as_deref().unwrap_or("");
@@ -77,23 +80,26 @@ impl OrdinaryDelimiters {
         said.into_iter().map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).collect()
     }
 
-    /// An answer that has the text that opens calls behind the text that closes them, as two calls have it, if both are
-    /// ordinary text. Its name is that of the answer with the opening alone.
-    pub fn behind_close(&self, named_ids: bool) -> Option<TestAnswer> {
-        let [Some(open), Some(close)] = &self.calls else { return None };
-        let text = format!("Like this{close}{open} and that{close}\nDone.");
-        Some(TestAnswer::new(
-            format!("{} in the answer", quoted(open)),
-            Answer::content(&text),
-            Reach::Value,
-            named_ids,
-        ))
+    /// Answers that have the text that opens calls behind what ends them, as two calls have it, if both are ordinary text:
+    /// what closes them, or arguments that end by themselves. Their name is that of the answer with the opening alone.
+    pub fn behind_calls(&self, named_ids: bool) -> Vec<TestAnswer> {
+        let [Some(open), close] = &self.calls else { return Vec::new() };
+        let said = |end: &String| {
+            let answer = Answer::content(&format!("Like this{end}{open} and that{end}\nDone."));
+            TestAnswer::new(format!("{} in the answer", quoted(open)), answer, Reach::Value, named_ids)
+        };
+        close.iter().chain(&self.arguments).map(said).collect()
     }
 
     /// All of them.
     pub fn texts(self) -> impl Iterator<Item = String> {
         self.calls.into_iter().chain([self.numbered]).chain(self.reasoning).flatten().chain(self.strings)
     }
+}
+
+/// Arguments as a field reads them.
+fn typical_arguments(field: &Field) -> Option<String> {
+    field.content.typical_body().map(|(text, _)| text)
 }
 
 /// Whether answers and code may contain a text.
@@ -176,6 +182,29 @@ mod tests {
             };
             assert_eq!(behind(&loose), ["`(a` in the answer is taken for a delimiter"]);
             assert_eq!(behind(&strict), [""; 0]);
+        });
+    }
+
+    #[test]
+    fn a_call_that_opens_behind_arguments_that_nothing_closes_may_be_prose() {
+        let source = CHAT
+            .replace("{% for c", "{% if m.tool_calls %}<calls>{% endif %}{% for c")
+            .replace("<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "{{ c.function.name }} ")
+            .replace("}}}</call>{% endfor %}", "}}{{ '\n' }}{% endfor %}");
+        let loose = ANSWER
+            .replace("\"open\": \"<call>\"", r#""open_pattern": "(?:<calls>|(?<=\\})\\n)(?P<name>[\\w.-]+) ""#)
+            .replace("\"close\": \"</call>\"", r#""close_pattern": "\\s*(?:(?=\\n[\\w.-]+ (?=\\s*\\{))|<end>)""#)
+            .replace("{content.name}", "{name}")
+            .replace("{content.arguments}", "{content}");
+        let strict = loose.replace(r"(?<=\\})\\n", r"(?<=\\})\\n(?<=<calls>.*)");
+        with_proof(&source, |proof| {
+            let behind = |answer: &str| {
+                let verdict = proof.judge(&template(answer));
+                assert!(verdict.holds(), "{:?}", verdict.failures);
+                verdict.excused_behind.len()
+            };
+            assert_eq!(behind(&loose), 1);
+            assert_eq!(behind(&strict), 0);
         });
     }
 }
