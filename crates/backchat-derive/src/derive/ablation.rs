@@ -47,6 +47,11 @@ const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
     ("lead: content", |choices| choices.after_content, None),
     ("thought: ends at the first mark", |choices| choices.thought_end == ThoughtEnd::FirstMark, None),
     (
+        "thought: ends whole or at the first mark",
+        |choices| choices.thought_end == ThoughtEnd::WholeOrFirst,
+        Some("a mark after reasoning that only an answer follows"),
+    ),
+    (
         "thought: ends as a turn",
         |choices| choices.thought_end == ThoughtEnd::Turn,
         Some("reasoning in a turn of its own, before a header on a line of its own"),

@@ -51,6 +51,8 @@ pub(in crate::derive) enum ThoughtEnd {
     Whole,
     /// Its first mark.
     FirstMark,
+    /// All of it or, where no answer follows, its first mark: the others belong to the answer.
+    WholeOrFirst,
     /// All of it or, at the end of the turn, the stop with which it begins: reasoning is a turn of its own.
     Turn,
 }
@@ -111,7 +113,8 @@ impl Choices {
             found.extend((0..cuts).map(|cut| Choices { cut, ..*self }));
         }
         if topics.contains(&Topic::Reasoning) || topics.contains(&Topic::Content) {
-            found.extend([ThoughtEnd::FirstMark, ThoughtEnd::Turn].map(|thought_end| Choices { thought_end, ..*self }));
+            let ends = [ThoughtEnd::FirstMark, ThoughtEnd::WholeOrFirst, ThoughtEnd::Turn];
+            found.extend(ends.map(|thought_end| Choices { thought_end, ..*self }));
             found.push(Choices { drops_stray: true, ..*self });
         }
         found.retain(|choices| choices != self);
@@ -133,8 +136,8 @@ impl Choices {
             self.after_content,
             self.quotes != Quotes::Guarded,
         ];
-        // Of two ends of reasoning, the shorter one is simpler.
-        let is_long = self.thought_end == ThoughtEnd::Turn;
+        // Of several ends of reasoning, the shortest one is the simplest.
+        let is_long = matches!(self.thought_end, ThoughtEnd::WholeOrFirst | ThoughtEnd::Turn);
         self.cut + odd.into_iter().filter(|odd| *odd).count() * 2 + usize::from(is_long)
     }
 
@@ -170,7 +173,7 @@ mod tests {
         let plain = Choices::default();
         let about = |topics: &[Topic]| plain.neighbors(&wire, topics);
         let is_about_thoughts = |choices: &Choices| choices.thought_end != ThoughtEnd::Whole || choices.drops_stray;
-        assert_eq!(about(&[Topic::Reasoning]).len(), 3);
+        assert_eq!(about(&[Topic::Reasoning]).len(), 4);
         assert!(about(&[Topic::Reasoning]).iter().all(is_about_thoughts));
         assert!(!about(&[Topic::Calls]).iter().any(is_about_thoughts));
         // Wrong content may be due to either.

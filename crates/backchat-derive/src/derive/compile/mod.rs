@@ -173,8 +173,13 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
         // Prose may contain a label, so it opens reasoning only at the start of the turn.
         Delimiter::Pattern(format!("^\\s*{}", spaced(open))).write(&mut field, "open");
     }
-    let early = wire.segmentation.first(close).filter(|_| choices.thought_end == ThoughtEnd::FirstMark);
-    let mut closes = vec![early.unwrap_or(whole).to_owned()];
+    let first = wire.segmentation.first(close).unwrap_or(whole);
+    let closes = match choices.thought_end {
+        ThoughtEnd::FirstMark => vec![first],
+        ThoughtEnd::WholeOrFirst if first != whole => vec![whole, first],
+        _ => vec![whole],
+    };
+    let mut closes: Vec<String> = closes.into_iter().map(str::to_owned).collect();
     closes.retain(|close| !close.trim().is_empty());
     // A model that stops while it thinks has still produced reasoning.
     for stop in wire.sure_stops() {
@@ -476,6 +481,9 @@ mod tests {
         assert_eq!(message("</think>\n<say>", plain, thought), ["Hm.</think>Yes.", ""]);
         let early = Choices { thought_end: ThoughtEnd::FirstMark, ..plain };
         assert_eq!(message("</think>\n<say>", early, thought), ["Hm.", "Yes."]);
+        let either = Choices { thought_end: ThoughtEnd::WholeOrFirst, ..plain };
+        assert_eq!(message("</think><say>", either, "<think>Hm.</think><say>Yes.<end>"), ["Hm.", "Yes."]);
+        assert_eq!(message("</think><say>", either, "<think>Hm.</think><end>"), ["Hm.", ""]);
         assert_eq!(message("</think>", plain, "</think>Yes.<end>"), ["", "</think>Yes."]);
         let swallows = Choices { drops_stray: true, ..plain };
         assert_eq!(message("</think>", swallows, "</think>Yes.<end>"), ["", "Yes."]);
