@@ -199,6 +199,19 @@ fn a_list_of_python_calls_is_read_by_its_own_parser_where_the_readers_have_it() 
     }
 }
 
+#[test]
+fn a_list_of_python_calls_with_nested_values_as_python_prints_them_is_offered_too() {
+    let (_, rest) = PYTHON_LIST.split_once("{% endmacro %}").unwrap();
+    let source =
+        format!("{{% macro value(v) %}}{{{{ v | tojson if v is string else v | string }}}}{{% endmacro %}}{rest}");
+    let all = derived(&source, &[]);
+    assert_eq!((all.status, all.remedy()), (Status::Partial, Some(&Remedy::Target("transformers"))));
+    let derivation = derived(&source, &["transformers"]);
+    let draft = derivation.response_template.as_ref().unwrap().to_string();
+    assert_eq!(derivation.status, Status::Proved, "{}", derivation.headline());
+    assert!(draft.contains("python-call-list"), "{draft}");
+}
+
 /// A model folder with a response template that has look-arounds.
 fn model(name: &str) -> std::path::PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -389,14 +389,16 @@ impl Attempt {
         self.verdict.scope.proved.contains(&"calls")
     }
 
-    /// Whether it reads more conversations exactly, and misreads no more of them, and no more samples.
+    /// Whether fewer conversations are not read exactly, and no more of them misread, and no more samples. Each draft is also
+    /// tried with its own delimiters, so that more conversations read may just be more tried.
     fn reads_more_than(&self, other: &Self) -> bool {
         let faults = |attempt: &Self| {
             let departures = attempt.explained.departures.len();
             [attempt.verdict.failed(), attempt.verdict.misplaced(), departures]
         };
         let is_no_worse = faults(self).iter().zip(faults(other)).all(|(fault, known)| *fault <= known);
-        is_no_worse && self.verdict.passed > other.verdict.passed
+        let inexact = |attempt: &Self| attempt.verdict.cases - attempt.verdict.passed;
+        is_no_worse && inexact(self) < inexact(other)
     }
 
     /// Lower is better. A draft that every requested reader refuses is of no use; one that some of them refuse still reads
