@@ -43,21 +43,36 @@ fn driven(page: &str, script: &str) -> String {
     format!("{}{}<script>{script}</script>", &page[..start], &page[end..])
 }
 
-/// The JSON that a script writes into the element `said`.
+/// What a script calls to answer: JSON in the element `said`.
+const SAY: &str = "const say = it => { const e = document.createElement('pre'); e.id = 'said';
+    e.textContent = JSON.stringify(it); document.body.append(e); };";
+
+/// The JSON that a script of a page says.
 fn said(folder: &Path, page: &str, script: &str) -> Option<Value> {
-    said_at(1280, folder, page, script)
+    let press = "const press = key => dispatchEvent(new KeyboardEvent('keydown', {key}));";
+    written(folder, &driven(page, &format!("{press}{SAY}{script}")))
 }
 
-/// The same in a window of this width.
-fn said_at(width: u16, folder: &Path, page: &str, script: &str) -> Option<Value> {
+/// The same of several pages, each in a frame as wide as a phone: to start a browser takes longer than to show them.
+fn said_on_phones(folder: &Path, pages: &[String], script: &str) -> Option<Vec<Value>> {
+    let frame = |(index, page): (usize, &String)| {
+        let page = driven(page, &format!("const say = it => parent.all[{index}] = it;{script}"));
+        let page = page.replace('&', "&amp;").replace('"', "&quot;");
+        format!("<iframe width=\"390\" height=\"900\" srcdoc=\"{page}\"></iframe>")
+    };
+    let frames: String = pages.iter().enumerate().map(frame).collect();
+    let ends = "var all = []; addEventListener('load', () => say(all));";
+    let host = format!("<!doctype html><meta charset=\"utf-8\"><script>{SAY}{ends}</script>{frames}");
+    let all = written(folder, &host)?.as_list().unwrap().to_vec();
+    assert_eq!(all.len(), pages.len(), "every script ran to its end");
+    Some(all)
+}
+
+/// The JSON that the scripts of a page leave in the element `said`.
+fn written(folder: &Path, page: &str) -> Option<Value> {
     let file = folder.join("driven.html");
-    let script = format!(
-        "const press = key => dispatchEvent(new KeyboardEvent('keydown', {{key}}));\
-         const say = it => {{ const e = document.createElement('pre'); e.id = 'said';\
-         e.textContent = JSON.stringify(it); document.body.append(e); }};{script}"
-    );
-    fs::write(&file, driven(page, &script)).unwrap();
-    let output = chromium(&file, &["--dump-dom", &format!("--window-size={width},900")])?;
+    fs::write(&file, page).unwrap();
+    let output = chromium(&file, &["--dump-dom", "--window-size=1280,900"])?;
     assert_eq!(complaints(&output), Vec::<String>::new());
     let dom = String::from_utf8(output.stdout).unwrap();
     let at = dom.rfind("<pre id=\"said\">").unwrap_or_else(|| panic!("the script ran to its end: {dom}"));
@@ -168,34 +183,27 @@ fn a_failing_output_opens_at_its_first_problem_and_each_step_has_a_link() {
 }
 
 #[test]
-fn both_sides_step_together_and_the_difference_is_found() {
+fn both_sides_step_together_and_x_goes_to_the_difference_and_to_the_end() {
     let folder = folder("together");
     fs::write(folder.join("other.json"), pages::TEMPLATE.replace("</think>", "</thought>")).unwrap();
     fs::write(folder.join("output.txt"), "<think>Hm.</think>Yes.<stop>").unwrap();
     let arguments = ["replay", "template.json", "output.txt", "--prefix", "prompt.txt", "--with", "other.json"];
     let script = "
-        press('x');
+        const at = [];
+        const go = () => { press('x'); at.push(document.querySelector('.controls output').textContent); };
+        go();
         const future = [...document.querySelectorAll('.future')].map(e => e.textContent);
-        say([future, [...document.querySelectorAll('figure [aria-current] td:nth-child(2)')].map(e => e.textContent)]);";
+        const event = [...document.querySelectorAll('figure [aria-current] td:nth-child(2)')].map(e => e.textContent);
+        go();
+        go();
+        const places = at.map(text => text.replace(/\\d+ of (\\d+)/, (all, last) => all === `${last} of ${last}` ? 'last' : 'before'));
+        say([future, event, places]);";
     let Some(said) = said(&folder, &page(&folder, &arguments), script) else { return };
     // The thought ends on one side and continues on the other.
     let future = "[\"</think>Yes.<stop>\", \"</think>Yes.<stop>\"]";
     let event = "[\"chunk ≠ first difference\", \"chunk ≠ first difference\"]";
-    assert_eq!(said.to_string(), format!("[{future}, {event}]"));
-}
-
-#[test]
-fn x_goes_from_the_first_difference_to_the_end() {
-    let folder = folder("onwards");
-    fs::write(folder.join("other.json"), pages::TEMPLATE.replace("</think>", "</thought>")).unwrap();
-    fs::write(folder.join("output.txt"), "<think>Hm.</think>Yes.<stop>").unwrap();
-    let arguments = ["replay", "template.json", "output.txt", "--prefix", "prompt.txt", "--with", "other.json"];
-    let script = "
-        const at = [];
-        for (const key of 'xxx') { press(key); at.push(document.querySelector('.controls output').textContent); }
-        say(at.map(text => text.replace(/\\d+ of (\\d+)/, (all, last) => all === `${last} of ${last}` ? 'last' : 'before')));";
-    let Some(said) = said(&folder, &page(&folder, &arguments), script) else { return };
-    assert_eq!(said.to_string(), "[\"step before\", \"step last\", \"step before\"]");
+    let places = "[\"step before\", \"step last\", \"step before\"]";
+    assert_eq!(said.to_string(), format!("[{future}, {event}, {places}]"));
 }
 
 #[test]
@@ -211,16 +219,18 @@ fn tables_fit_a_phone() {
     let script = "
         const boxes = [document.documentElement, ...document.querySelectorAll('.wide, .events')];
         say([innerWidth, boxes.length, boxes.filter(box => box.scrollWidth > box.clientWidth).length]);";
-    for arguments in [
+    let commands = [
         &["doctor", "chat.jinja"][..],
         &["derive", "chat.jinja"],
         &["check", "cases.fixture"],
         &["replay", "template.json", "output.txt", "--prefix", "prompt.txt"],
-    ] {
-        let Some(said) = said_at(390, &folder, &page(&folder, arguments), script) else { return };
+    ];
+    let Some(all) = said_on_phones(&folder, &commands.map(|arguments| page(&folder, arguments)), script) else {
+        return;
+    };
+    for (said, arguments) in all.iter().zip(commands) {
         let said: Vec<String> = said.as_list().unwrap().iter().map(Value::to_string).collect();
-        // The minimum width of a Chromium window is that of a large phone.
-        assert!(said[0].parse::<u16>().unwrap() <= 500, "{said:?}");
+        assert_eq!(said[0], "390");
         assert_eq!(said[2], "0", "{arguments:?}");
         assert_ne!(said[1], "1", "{arguments:?} has a table");
     }
@@ -290,29 +300,27 @@ fn pages_of_many_cases_are_short_and_can_be_filtered() {
     };
     let cases: String = (0..659).map(case).collect();
     fs::write(folder.join("many.fixture"), format!("template: template.json\n{cases}")).unwrap();
-    for (command, list) in [("check", "#cases"), ("replay", "#outputs")] {
-        is_short(&folder, &page(&folder, &[command, "many.fixture"]), list);
-    }
-}
-
-/// Shows a page on a phone, and filters its list.
-fn is_short(folder: &Path, page: &str, list: &str) {
+    let pages = ["check", "replay"].map(|command| page(&folder, &[command, "many.fixture"]));
+    // Filters the list of each page.
     let script = "
         const before = document.documentElement.scrollHeight;
         const input = document.querySelector('.filter input');
         input.value = '601 number';
         input.dispatchEvent(new Event('input'));
-        const shown = [...document.querySelectorAll('LIST tbody tr')].filter(row => row.offsetParent);
+        const rows = document.querySelectorAll(':is(#cases, #outputs) tbody tr');
+        const shown = [...rows].filter(row => row.offsetParent);
         const found = document.querySelector('.filter output').value;
         input.value = '';
         input.dispatchEvent(new Event('input'));
         say([before, shown.map(row => row.querySelector('th').textContent), found,
             document.documentElement.scrollHeight === before]);";
-    let Some(said) = said_at(390, folder, page, &script.replace("LIST", list)) else { return };
-    let said = said.as_list().unwrap();
-    let height = said[0].as_i64().unwrap();
-    assert!(height < 8_000, "{height} pixels: 57,700 before it was folded");
-    let found = said[1].as_list().unwrap();
-    assert!(found.len() == 1 && found[0].as_str().unwrap().ends_with("number 601"), "{found:?}");
-    assert_eq!((said[2].as_str(), said[3].clone()), (Some("1 found"), Value::Bool(true)));
+    let Some(all) = said_on_phones(&folder, &pages, script) else { return };
+    for said in all {
+        let said = said.as_list().unwrap();
+        let height = said[0].as_i64().unwrap();
+        assert!(height < 8_000, "{height} pixels: 57,700 before it was folded");
+        let found = said[1].as_list().unwrap();
+        assert!(found.len() == 1 && found[0].as_str().unwrap().ends_with("number 601"), "{found:?}");
+        assert_eq!((said[2].as_str(), said[3].clone()), (Some("1 found"), Value::Bool(true)));
+    }
 }
