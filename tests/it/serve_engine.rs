@@ -28,33 +28,41 @@ fn event(text: &str, reason: &str) -> String {
     format!("data: {{\"choices\": [{{\"index\": 0, \"text\": \"{text}\", \"finish_reason\": {reason}}}]}}\n\n")
 }
 
-/// What is not a part of the answer does not keep a request alive.
+/// What is not a part of the answer does not keep a request alive. Each case waits for a second: all wait at once.
 #[test]
 fn only_parts_of_the_answer_reset_a_timeout() {
     let ping = || ": ping\n\n".to_owned();
-    for (first, filler, stream, expected) in [
+    let cases = [
         (String::new(), ping(), true, "HTTP/1.1 504"),
         (String::new(), event("", "null"), false, "HTTP/1.1 504"),
         (event("Hi", "null"), ping(), false, "HTTP/1.1 504"),
         (event("Hi", "null"), event("", "null"), true, "the engine wrote no text for 1 s"),
         // Only the count of tokens is missing.
         (event("Hi", "\"stop\""), ping(), true, "data: [DONE]"),
-    ] {
-        let case = format!("{first}{filler}");
-        let upstream = engine(move |_, stream| {
-            let _ = write!(stream, "HTTP/1.1 200 X\r\n\r\n{first}");
-            while stream.write_all(filler.as_bytes()).is_ok() {
-                thread::sleep(Duration::from_millis(50));
-            }
-        });
-        let limits = ["--timeout-first", "1", "--timeout-idle", "1"];
-        let server = Server::with(&[&["--engine", "openai", "--upstream", &upstream][..], &limits].concat());
-        let began = Instant::now();
-        let body = format!(r#"{{{MESSAGES}, "stream": {stream}}}"#);
-        let (head, answer) = server.ask("POST /v1/chat/completions", &body);
-        assert!((head + &answer).contains(expected), "{case}: {answer}");
-        assert!(began.elapsed() < Duration::from_secs(20), "{case}");
-    }
+    ];
+    thread::scope(|scope| {
+        for (first, filler, stream, expected) in cases {
+            scope.spawn(move || times_out(first, filler, stream, expected));
+        }
+    });
+}
+
+/// Asks for an answer of an engine that writes something first and the filler forever.
+fn times_out(first: String, filler: String, stream: bool, expected: &str) {
+    let case = format!("{first}{filler}");
+    let upstream = engine(move |_, stream| {
+        let _ = write!(stream, "HTTP/1.1 200 X\r\n\r\n{first}");
+        while stream.write_all(filler.as_bytes()).is_ok() {
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let limits = ["--timeout-first", "1", "--timeout-idle", "1"];
+    let server = Server::with(&[&["--engine", "openai", "--upstream", &upstream][..], &limits].concat());
+    let began = Instant::now();
+    let body = format!(r#"{{{MESSAGES}, "stream": {stream}}}"#);
+    let (head, answer) = server.ask("POST /v1/chat/completions", &body);
+    assert!((head + &answer).contains(expected), "{case}: {answer}");
+    assert!(began.elapsed() < Duration::from_secs(20), "{case}");
 }
 
 /// Compressed answers are not asked for. The body of one that comes all the same is only passed on.
