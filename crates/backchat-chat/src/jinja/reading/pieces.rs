@@ -88,12 +88,12 @@ pub(super) fn pieces(source: &str, recovered: &Recovered<'_>) -> (Vec<Piece>, Ve
             pieces.push(Piece { kind, span: token.span() });
         }
     }
+    // The text of a raw block is a piece of its own.
+    pieces.retain(|piece| !is_in_one_of(&recovered.raws, &piece.span));
     let whole =
         [(&recovered.comments, PieceKind::Comment, TagKind::Comment), (&recovered.raws, PieceKind::Raw, TagKind::Raw)];
     for (spans, kind, of_tag) in whole {
         for span in spans {
-            // The text of a raw block is a piece of its own.
-            pieces.retain(|piece| kind != PieceKind::Raw || !within(&piece.span, span));
             pieces.push(Piece { kind, span: span.clone() });
             tags.push(Tag { kind: of_tag, span: span.clone(), name: span.start..span.start });
         }
@@ -103,8 +103,10 @@ pub(super) fn pieces(source: &str, recovered: &Recovered<'_>) -> (Vec<Piece>, Ve
     (pieces, tags)
 }
 
-fn within(inner: &Range<usize>, outer: &Range<usize>) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
+/// Whether one of these spans, which are in order, contains another one.
+fn is_in_one_of(outer: &[Range<usize>], inner: &Range<usize>) -> bool {
+    let begun = outer.partition_point(|outer| outer.start <= inner.start);
+    begun.checked_sub(1).and_then(|last| outer.get(last)).is_some_and(|outer| inner.end <= outer.end)
 }
 
 fn kind(token: &Token<'_>, before: Option<&Token<'_>>, after: Option<&Token<'_>>, tag: &str) -> PieceKind {

@@ -120,7 +120,7 @@ fn blocks_have_their_tags() {
 
 #[test]
 fn pieces_say_what_they_are() {
-    let source = "{%- if a is not none and b.c | trim -%}{{ f(x='y', 1) }}{# z #}";
+    let source = "{%- if a is not none and b.c | trim -%}{{ f(x='y', 1) }}{# z #}{% raw %}{{ r }}{% endraw %}";
     let pieces = reading(source).pieces;
     let of = |kind| {
         let found = pieces.iter().filter(|piece| piece.kind == kind);
@@ -131,6 +131,7 @@ fn pieces_say_what_they_are() {
     assert_eq!((of(PieceKind::Test), of(PieceKind::Property)), (vec!["none"], vec!["c"]));
     assert_eq!((of(PieceKind::Filter), of(PieceKind::Function)), (vec!["trim"], vec!["f"]));
     assert_eq!((of(PieceKind::Argument), of(PieceKind::Comment)), (vec!["x"], vec!["{# z #}"]));
+    assert_eq!((of(PieceKind::Raw), of(PieceKind::Text)), (vec!["{% raw %}{{ r }}{% endraw %}"], vec![]));
 }
 
 #[test]
@@ -141,6 +142,7 @@ fn hostile_texts_are_read_in_time() {
         "{%".repeat(100_000),
         "{".repeat(200_000),
         "{% raw %}".repeat(20_000),
+        "{# #}{% raw %}{{ a }}{% endraw %}".repeat(100_000) + "{%",
         format!("{{{{ a{} }}}}", ".b".repeat(100_000)),
         format!("{{{{ 'a'{} }}}}", " ~ 'a'".repeat(50_000)),
     ];
