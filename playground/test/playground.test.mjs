@@ -635,6 +635,7 @@ onPage("however long the output is, only what is in view becomes nodes", () => a
     for (const separator of ["\n", " "]) {
       const output = PART.replace("\n", separator).repeat(Math.ceil((1024 * kilobytes) / PART.length));
       await fillOutput(page, output, 0.5);
+      await page.until("document.querySelectorAll('#output .back span').length > 20");
       counts.push(await page.value(nodes));
     }
   }
