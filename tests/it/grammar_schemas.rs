@@ -96,6 +96,13 @@ fn a_reference_leads_to_an_anchor_and_to_itself() {
     assert_judged(&[
         (r##"{"anyOf": [{"$ref": "#of"}, {"$anchor": "of", "type": "integer"}]}"##, &["1"], &[r#""a""#]),
         (r##"{"type": "array", "items": {"$ref": "#/properties/p"}}"##, &["[]", "[[]]", "[[[], []]]"], &["[1]"]),
+        // The fragment is decoded before the pointer is read.
+        (
+            r##"{"allOf": [{"$ref": "#/properties/p/$defs/a%3Cb%3E%C3%A9%2525"}, {"$ref": "#/properties/p/$defs/c~1d%7E0%e"}],
+                "$defs": {"a<b>é%25": {"type": "integer"}, "c/d~%e": {"minimum": 5}}}"##,
+            &["5"],
+            &["4", "5.5"],
+        ),
         // A member that no finite value satisfies must be absent.
         (
             r##"{"type": "object", "additionalProperties": false, "properties": {"n": {"type": "integer"},

@@ -226,17 +226,18 @@ impl SchemaReader<'_> {
 
     /// The target of a reference, and its pointer.
     pub(super) fn resolve(&mut self, target: &str, path: &str) -> Result<(Value, String), super::Problem> {
-        let Some(pointer) = target.strip_prefix('#') else {
+        let Some(fragment) = target.strip_prefix('#') else {
             self.note(Effect::Looser, path, "$ref", "references into other documents are not followed");
             return Ok((Value::Bool(true), format!("{path}/$ref")));
         };
+        let pointer = decoded(fragment);
         if !pointer.is_empty() && !pointer.starts_with('/') {
-            let found = anchored(self.document, pointer, "");
+            let found = anchored(self.document, &pointer, "");
             return found.ok_or_else(|| super::Problem::at(path, &format!("`{target}` does not exist in this schema")));
         }
         let mut value = self.document;
         for step in pointer.split('/').skip(1) {
-            let step = step.replace("%25", "%").replace("~1", "/").replace("~0", "~");
+            let step = step.replace("~1", "/").replace("~0", "~");
             let next = match value {
                 Value::Object(entries) => entries.get(&step),
                 Value::List(items) => step.parse::<usize>().ok().and_then(|at| items.get(at)),
@@ -247,8 +248,25 @@ impl SchemaReader<'_> {
             };
             value = next;
         }
-        Ok((value.clone(), pointer.to_owned()))
+        Ok((value.clone(), pointer))
     }
+}
+
+/// The fragment of a URI without its percent-encoding.
+fn decoded(fragment: &str) -> String {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let [first, others @ ..] = rest {
+        let encoded = match rest {
+            [b'%', high, low, after @ ..] => digit(*high).zip(digit(*low)).map(|(high, low)| (16 * high + low, after)),
+            _ => None,
+        };
+        let (byte, after) = encoded.unwrap_or((*first, others));
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The schema with this `$anchor`, and its pointer.
