@@ -215,6 +215,26 @@ fn listed_values_satisfy_the_keywords_beside_them() {
             &[r#"["a"]"#, "[1, 2]"],
         ),
         (r#"{"enum": [[1], [2]], "not": {"const": [1]}}"#, &["[2]"], &["[1]"]),
+        // As chat templates write them, and escaped.
+        (
+            r#"{"enum": ["a\u2028b", "\u2029", "\u007f", "\u0085", "\u00e9"]}"#,
+            &[
+                "\"a\u{2028}b\"",
+                r#""a\u2028b""#,
+                "\"\u{2029}\"",
+                "\"\u{7f}\"",
+                r#""\u007f""#,
+                "\"\u{85}\"",
+                r#""\u0085""#,
+                "\"é\"",
+            ],
+            &["\"a\u{2029}b\"", r#""\u0084""#],
+        ),
+        (
+            r#"{"type": "object", "properties": {"a\u0085": {"type": "integer"}}, "additionalProperties": false}"#,
+            &["{\"a\u{85}\": 1}", r#"{"a\u0085": 1}"#],
+            &[r#"{"a": 1}"#],
+        ),
         // Numbers are equal if their values are.
         (r#"{"allOf": [{"enum": [1, 2]}, {"enum": [1.0]}]}"#, &["1"], &["2"]),
     ]);

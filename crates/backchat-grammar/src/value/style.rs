@@ -256,10 +256,10 @@ impl Style {
             Value::Number(number) => keep(number.as_str().to_owned()),
             Value::String(text) => {
                 let as_json = || {
-                    let plain = keep(value.to_string());
+                    let plain = keep(format!("\"{}\"", unquoted_json(text)));
                     match plain.is_never() {
                         true => keep(numbered(text, |c| c.is_ascii_alphanumeric())),
-                        false => Node::choice([plain, keep(numbered(text, |c| c.is_ascii()))]),
+                        false => Node::choice([plain, keep(numbered(text, |c| c.is_ascii() && c != '\x7F'))]),
                     }
                 };
                 let as_it_is = |open: &str, close: &str| match text.contains(close) {
@@ -323,10 +323,19 @@ impl Rules {
     }
 }
 
-/// A text as JSON, without the quotes.
+/// A text as JSON, without the quotes, and with the escapes alone that JSON requires.
 pub(crate) fn unquoted_json(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    slice(&quoted, 1..quoted.len() - 1).to_owned()
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '"' | '\\' | '\0'..='\x1F' => {
+                let quoted = Value::from(c.to_string()).to_string();
+                out.push_str(slice(&quoted, 1..quoted.len() - 1));
+            }
+            plain => out.push(plain),
+        }
+    }
+    out
 }
 
 /// A JSON string in which only these characters are written as usual, all others as `\u` and their number.
