@@ -821,6 +821,49 @@ fn a_member_that_the_wire_cannot_write_is_noted() {
 }
 
 #[test]
+fn other_members_are_anywhere_if_the_chat_template_sorts() {
+    let tools = value(
+        r#"[{"name": "f", "parameters": {"type": "object", "required": ["id"], "additionalProperties": {"type": "boolean"},
+            "properties": {"id": {"type": "integer"}, "at": {"type": "string"}}}}]"#,
+    );
+    let pairs = calling("{% for k, v in c.function.arguments | dictsort %}<p={{ k }}>{{ v | tojson }}</p>{% endfor %}");
+    for (model, known) in [(Model::named("gemma_4"), r#"at:<|"|>x<|"|>"#), (&pairs, r#"<p=at>"x"</p>"#)] {
+        let prompt = model.prompt().unwrap();
+        let grammar = build(model, &Choice::Required, &tools, Some(&prompt));
+        let is_braced = model.name == "gemma_4";
+        for (keys, wanted) in [
+            ("id", "accept"),
+            ("at id", "accept"),
+            ("all id", "accept"),
+            ("id on", "accept"),
+            ("all at big id on", "accept"),
+            ("all an at id", "accept"),
+            ("id at", "reject"),
+            ("all id on at", "reject"),
+            ("all", "reject"),
+            ("all at", "reject"),
+            ("id id", "reject"),
+        ] {
+            let pairs: Vec<String> = keys
+                .split(' ')
+                .map(|key| match (key, is_braced) {
+                    ("at", _) => known.to_owned(),
+                    ("id", true) => "id:1".to_owned(),
+                    ("id", false) => "<p=id>1</p>".to_owned(),
+                    (key, true) => format!("{key}:true"),
+                    (key, false) => format!("<p={key}>true</p>"),
+                })
+                .collect();
+            let text = match is_braced {
+                true => format!("<|tool_call>call:f{{{}}}<tool_call|>", pairs.join(",")),
+                false => format!("<call>f:{}</call>", pairs.concat()),
+            };
+            assert_eq!(verdict(&grammar, &text), wanted, "{text}");
+        }
+    }
+}
+
+#[test]
 fn unenforceable_constraints_are_noted_and_unsatisfiable_ones_are_refused() {
     let model = Model::named("hermes");
     let tool = |schema: &str| {

@@ -18,7 +18,8 @@ pub(super) struct PairedArguments<'r> {
 impl<'r> PairedArguments<'r> {
     /// The arguments of an object.
     pub fn arguments(&self, reader: &mut SchemaReader<'r>, shape: &Constraints) -> Result<Node, Problem> {
-        let properties = reader.named_members(shape, self.values.written.sorted)?;
+        let is_sorted = self.values.written.sorted;
+        let properties = reader.named_members(shape, is_sorted)?;
         if shape.values.is_some() {
             let message = "a list of all arguments is not enforced: they are written one by one";
             reader.note(Effect::Looser, &shape.path, "enum", message);
@@ -63,6 +64,7 @@ impl<'r> PairedArguments<'r> {
         }
         let extra = Node::choice(others);
         let extra = (!extra.is_never()).then_some((extra, 0, None));
-        Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), self.reading.order))
+        let order = self.reading.order.on_wire(is_sorted);
+        Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), order))
     }
 }

@@ -1,5 +1,5 @@
-//! Lists the members of an object or the arguments of a call: in the order of the schema, followed by unlisted ones, or
-//! in any order.
+//! Lists the members of an object or the arguments of a call: in the order of the schema, followed by unlisted ones; sorted,
+//! with unlisted ones anywhere; or in any order.
 
 use super::shape::Count;
 use crate::rules::{Node, Rules};
@@ -15,7 +15,16 @@ pub(crate) struct Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Schema,
+    /// By name, with unlisted members anywhere: their names are not known.
+    Sorted,
     Any,
+}
+
+impl Order {
+    /// The order on a wire that may sort members, unless they come in any order.
+    pub fn on_wire(self, is_sorted: bool) -> Self {
+        if is_sorted && self == Self::Schema { Self::Sorted } else { self }
+    }
 }
 
 /// All lists of these members in order, followed by `extra` members. The size is linear in their number.
@@ -57,6 +66,31 @@ pub(crate) fn in_order(
         tail = Node::sequence([next, tail]);
     }
     head
+}
+
+/// All lists of these members in order, with `extra` members anywhere. The size is linear in their number.
+pub(crate) fn in_order_among(
+    rules: &mut Rules,
+    name: &str,
+    members: &[Member],
+    extra: &Node,
+    separator: &Node,
+) -> Node {
+    let extras = Node::sequence([separator.clone(), extra.clone()]).repeat(0, None);
+    // The lists from a member on: as the first ones, and after others.
+    let (mut first, mut next) = (Node::empty(), Node::empty());
+    for member in members.iter().rev() {
+        let rest = rules.add(&format!("{name}-after"), Node::sequence([extras.clone(), next.clone()]));
+        let own = Node::sequence([member.node.clone(), rest]);
+        let after = Node::sequence([separator.clone(), own.clone()]);
+        let [own, after] = match member.required {
+            true => [own, after],
+            false => [Node::choice([own, first]), Node::choice([after, next])],
+        };
+        first = rules.add(&format!("{name}-from"), own);
+        next = rules.add(&format!("{name}-next"), after);
+    }
+    Node::choice([Node::sequence([extra.clone(), extras, next]), first])
 }
 
 /// How many members may come in any order: each set of members already written needs a rule.

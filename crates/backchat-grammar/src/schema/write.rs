@@ -1,7 +1,7 @@
 //! Writes the rules of a value of each type.
 
 use super::listed::same;
-use super::members::{MOST_UNORDERED, Member, Order, each_once, in_any_order, in_order};
+use super::members::{MOST_UNORDERED, Member, Order, each_once, in_any_order, in_order, in_order_among};
 use super::shape::{Constraints, Count, Schema, escaped, type_of, types};
 use super::{Problem, SchemaReader};
 use crate::automaton::Automaton;
@@ -289,7 +289,7 @@ impl SchemaReader<'_> {
         }
         let comma = style.comma(self.rules);
         let blank = style.blank(self.rules);
-        let mut body = self.members(name, &members, others.clone(), &comma, order);
+        let mut body = self.members(name, &members, others.clone(), &comma, order.on_wire(style.sorted));
         if min == 1 && required == 0 && others.is_none() && !members.is_empty() {
             body = at_least_one(self, name, &members, &comma);
         }
@@ -313,7 +313,12 @@ impl SchemaReader<'_> {
             let message = format!("more than {MOST_UNORDERED} arguments are written only in the order of the schema");
             self.note(Effect::Tighter, "/properties", "properties", &message);
         }
-        in_order(self.rules, name, members, extra, separator)
+        match &extra {
+            Some((node, ..)) if order == Order::Sorted && !members.is_empty() => {
+                in_order_among(self.rules, name, members, node, separator)
+            }
+            _ => in_order(self.rules, name, members, extra, separator),
+        }
     }
 }
 
