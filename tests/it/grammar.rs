@@ -810,14 +810,62 @@ fn strings_inside_values_must_not_contain_the_end_of_the_value() {
 
 #[test]
 fn a_member_that_the_wire_cannot_write_is_noted() {
-    let model = Model::named("gemma_4");
-    let tools = value(
-        r#"[{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}, "x-y": {"type": "integer"}},
-            "required": ["a"], "additionalProperties": false}}]"#,
-    );
-    let grammar = build(model, &Choice::Required, &tools, None);
-    let notes: Vec<_> = grammar.notes().iter().filter(|note| note.effect == Effect::Tighter).collect();
-    assert_eq!(notes.iter().map(|note| note.path.as_deref()).collect::<Vec<_>>(), [Some("/properties/x-y")]);
+    for (name, key, place) in [
+        ("gemma_4", "x-y", "/properties/x-y"),
+        ("qwen3_coder", "x y", "/properties/x y"),
+        ("lfm_2_5", "x/y", "/properties/x~1y"),
+    ] {
+        let tools = value(&format!(
+            r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"a": {{"type": "integer"}},
+                "{key}": {{"type": "integer"}}}}, "required": ["a"], "additionalProperties": false}}}}]"#
+        ));
+        let grammar = build(Model::named(name), &Choice::Required, &tools, None);
+        let notes: Vec<_> = grammar.notes().iter().filter(|note| note.effect == Effect::Tighter).collect();
+        assert_eq!(notes.iter().map(|note| note.path.as_deref()).collect::<Vec<_>>(), [Some(place)], "{name}");
+    }
+}
+
+/// Names of a tool and its argument, and whether the parser reads both back from what the chat template writes.
+#[test]
+fn names_are_those_that_the_response_template_reads() {
+    for (name, tool, key, is_read) in [
+        ("qwen3_coder", "do.it/now", "$a[b].c", true),
+        ("qwen3_coder", "do_it", "a b", false),
+        ("qwen3_coder", "do it", "a", false),
+        ("qwen3_coder", "do>it", "a", false),
+        ("glm_4_6", "do.it", "a/b", true),
+        ("glm_4_6", "do/it", "a", false),
+        ("glm_4_6", "do_it", "a<b", false),
+        ("devstral", "do/it", "a b", true),
+        ("devstral", "do it", "a", false),
+        ("lfm_2_5", "do/it", "a.b-c", true),
+        ("lfm_2_5", "do_it", "$a", false),
+        ("lfm_2_5", "do_it", "a/b", false),
+        ("apertus", "do it", "a b", true),
+        ("apertus", "do \"it\"", "a", false),
+        ("hermes", "do it", "a \"b\"", true),
+    ] {
+        let model = Model::named(name);
+        let prompt = model.prompt().unwrap();
+        let [quoted_tool, quoted_key] = [tool, key].map(|text| Value::from(text).to_string());
+        let tools = value(&format!(
+            r#"[{{"type": "function", "function": {{"name": {quoted_tool}, "parameters": {{"type": "object",
+                "properties": {{{quoted_key}: {{"type": "string"}}}}, "required": [{quoted_key}],
+                "additionalProperties": false}}}}}}]"#
+        ));
+        let grammar = build(model, &Choice::Auto, &tools, Some(&prompt));
+        let answer = call(&quoted_tool[1..quoted_tool.len() - 1], &format!("{{{quoted_key}: \"v w\"}}"));
+        let output = model.output(&answer, &grammar).unwrap();
+        let read = parse(&model.template, &prompt, &output, Tools::new(&tools).ok().map(Arc::new)).unwrap();
+        let wanted = Value::from([("name", tool.into()), ("arguments", Value::from([(key, "v w".into())]))]);
+        let found = read.message.get("tool_calls").and_then(|calls| calls.as_list()?.first()?.get("function"));
+        assert_eq!(found == Some(&wanted), is_read, "{name}: {found:?}");
+        let is_dropped = grammar.notes().iter().any(|note| note.message.contains("dropped"));
+        assert_eq!(is_dropped, !is_read, "{name}, {tool}, {key}");
+        let request = Request::default().tools(&tools).choice(&Choice::Required).prompt(prompt.as_str());
+        let required = grammar::build(&model.template, &model.wire, &request);
+        assert_eq!(required.map(|grammar| verdict(&grammar, &output)).ok(), is_read.then_some("accept"), "{output}");
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(crate) struct SchemaContext<'r> {
     pub strict_space: bool,
     /// The order of a call's arguments.
     pub order: Order,
-    pub reads: &'r Reads,
+    pub reads: &'r Reads<'r>,
 }
 
 /// The calls of all usable tools; empty if none is usable and no call is required, or none is allowed.

@@ -5,7 +5,7 @@ use super::paired_value::PairedValues;
 use crate::automaton::Automaton;
 use crate::notes::Effect;
 use crate::rules::Node;
-use crate::schema::{Cause, Constraints, Member, Problem, SchemaReader, bare_keys};
+use crate::schema::{Constraints, Member, Problem, Schema, SchemaReader, bare_keys, escaped};
 use backchat_derive::wire::structure::{KEY_AGAIN, Pairs};
 
 /// Writes arguments key by key.
@@ -28,27 +28,7 @@ impl<'r> PairedArguments<'r> {
         let tool = reader.tool.clone();
         let mut members = Vec::new();
         for (key, schema) in &properties {
-            let required = shape.required.contains(key);
-            let value = self.values.value(reader, schema, Some(key), &format!("{tool}-{key}"))?;
-            let gap = self.pairs.gap.chars().find(|c| !c.is_whitespace());
-            let is_odd = key.is_empty()
-                || key.contains('\n')
-                || gap.is_some_and(|gap| key.contains(gap))
-                || !self.reading.reads.takes_name(key);
-            if is_odd || value.is_never() {
-                if required {
-                    let message = match value.is_never() {
-                        true => "nothing satisfies this required argument".to_owned(),
-                        false => format!("this wire format cannot write the name {key:?}"),
-                    };
-                    let cause = if is_odd { Cause::Wire } else { Cause::Schema };
-                    return Err(Problem { cause, ..Problem::at(&format!("/properties/{key}"), &message) });
-                }
-                continue;
-            }
-            let close = cut.close.replace(KEY_AGAIN, key);
-            let node = Node::sequence([Node::literal(format!("{}{key}", cut.open)), value, Node::literal(close)]);
-            members.push(Member { node, required });
+            members.extend(self.member(reader, shape, key, schema)?);
         }
         let mut others = Vec::new();
         for other in reader.other_members(shape, "arguments")? {
@@ -66,5 +46,44 @@ impl<'r> PairedArguments<'r> {
         let extra = (!extra.is_never()).then_some((extra, 0, None));
         let order = self.reading.order.on_wire(is_sorted);
         Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), order))
+    }
+
+    /// An argument of the schema; `None` if it is optional and cannot be written.
+    fn member(
+        &self,
+        reader: &mut SchemaReader<'r>,
+        shape: &Constraints,
+        key: &str,
+        schema: &Schema,
+    ) -> Result<Option<Member>, Problem> {
+        let required = shape.required.iter().any(|name| name == key);
+        let name = format!("{}-{key}", reader.tool);
+        let value = self.values.value(reader, schema, Some(key), &name)?;
+        let path = format!("{}/properties/{}", shape.path, escaped(key));
+        let (is_read, is_never) = (self.is_read(key), value.is_never());
+        if required && is_never {
+            return Err(Problem::at(&path, "nothing satisfies this required argument"));
+        }
+        if !is_read {
+            let message = format!("the response template reads no argument named {key:?}");
+            if required {
+                return Err(Problem::of_wire(&path, &message));
+            }
+            reader.note(Effect::Tighter, &path, "properties", &message);
+        }
+        if !is_read || is_never {
+            return Ok(None);
+        }
+        let cut = &self.pairs.cut;
+        let close = cut.close.replace(KEY_AGAIN, key);
+        let node = Node::sequence([Node::literal(format!("{}{key}", cut.open)), value, Node::literal(close)]);
+        Ok(Some(Member { node, required }))
+    }
+
+    /// Whether an argument is read back under its name.
+    fn is_read(&self, key: &str) -> bool {
+        let values = &self.values;
+        let is_free = values.free_texts.value.accepts(key);
+        is_free && self.reading.reads.takes_argument(key, &values.alone(key, &values.sample()))
     }
 }

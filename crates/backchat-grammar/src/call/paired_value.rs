@@ -8,7 +8,7 @@ use crate::rules::{Node, Strings};
 use crate::schema::{Constraints, Problem, Schema, SchemaReader, types};
 use crate::value::Style;
 use backchat_core::json::{self, Value};
-use backchat_derive::wire::structure::{Encoding, Pairs};
+use backchat_derive::wire::structure::{Encoding, KEY_AGAIN, Pairs};
 use backchat_derive::wire::written::{Spelling, Written};
 use backchat_parser::pattern::Regular;
 
@@ -132,6 +132,18 @@ impl<'r> PairedValues<'r> {
         let [written, value] = kind.python;
         let json = !text && is(kind.json, kind.json);
         ReadBack { json, python: !text && if written == kind.json { json } else { is(written, value) }, text }
+    }
+
+    /// The arguments of a call with one argument, whose value has the text around it.
+    pub fn alone(&self, key: &str, value: &str) -> String {
+        let cut = &self.pairs.cut;
+        let close = cut.close.replace(KEY_AGAIN, key);
+        format!("{}{}{key}{value}{close}{}", cut.section, cut.open, cut.section_close)
+    }
+
+    /// A value with the text around it, from its key on.
+    pub fn sample(&self) -> String {
+        self.spelling("integer").map_or_else(String::new, |around| format!("{}7{}", around.before, around.after))
     }
 
     fn spelling(&self, kind: &str) -> Option<&Spelling> {

@@ -6,7 +6,7 @@ use super::paired_value::{ONLY_JSON, PairedValues};
 use crate::automaton::Automaton;
 use crate::markers::{FreeTexts, Model};
 use crate::notes::{Effect, Note};
-use crate::reader::NamedIds;
+use crate::reader::{NamedIds, first_of};
 use crate::request::Tool;
 use crate::rules::{Node, Rules, Strings};
 use crate::schema::{Constraints, Order, Problem, Schema, SchemaReader, types};
@@ -58,7 +58,7 @@ impl<'r> CallWriter<'r> {
             let message = format!("the name {:?} contains a marker of this wire format", tool.name);
             return Err(Problem::of_wire("", &message));
         }
-        if !self.reading.reads.takes_name(&tool.name) {
+        if !self.reads_name(tool) {
             let message = format!("the response template reads no function named {:?}", tool.name);
             return Err(Problem::of_wire("", &message));
         }
@@ -67,11 +67,9 @@ impl<'r> CallWriter<'r> {
 
     /// A piece of the call before or after its arguments.
     fn piece(&self, rules: &mut Rules, piece: &CallPart, tool: &Tool) -> Result<Node, Problem> {
-        let in_json = self.calls.body.object.is_some();
         Ok(match piece {
             CallPart::Text(text) => Node::literal(text.as_str()),
-            CallPart::Name | CallPart::NameAgain if in_json => Node::literal(unquoted_json(&tool.name)),
-            CallPart::Name | CallPart::NameAgain => Node::literal(tool.name.as_str()),
+            CallPart::Name | CallPart::NameAgain => Node::literal(self.name(&tool.name)),
             CallPart::Id => {
                 let ids = &self.written.ids;
                 let id = Automaton::from_pattern(&Regular::class(&ids.alphabet).repeat(ids.least, ids.most));
@@ -92,6 +90,38 @@ impl<'r> CallWriter<'r> {
                 rules.text("index", digits.unwrap_or_else(Automaton::nothing))
             }
         })
+    }
+
+    /// The name of a tool as the wire writes it.
+    fn name(&self, name: &str) -> String {
+        if self.calls.body.object.is_some() { unquoted_json(name) } else { name.to_owned() }
+    }
+
+    /// Whether the response template reads the name of a tool; ids that hold it are tested where they are written.
+    fn reads_name(&self, tool: &Tool) -> bool {
+        let Calls { cuts, body, .. } = self.calls;
+        let section = cuts.first().map_or("", |cut| &cut.section);
+        self.opening(&self.name(&tool.name)).is_none_or(|opening| {
+            let opening = format!("{section}{opening}{}", first_of(&body.arguments));
+            self.reading.reads.takes_tool(&tool.name, &opening)
+        })
+    }
+
+    /// The text of a call up to its arguments; `None` if it has an id that holds the name.
+    fn opening(&self, name: &str) -> Option<String> {
+        let Calls { cuts, body, .. } = self.calls;
+        let ids = &self.written.ids;
+        let mut text = cuts.first().map_or_else(String::new, |cut| cut.open.clone());
+        for part in &body.head {
+            text += &match part {
+                CallPart::Text(text) => text.clone(),
+                CallPart::Name | CallPart::NameAgain => name.to_owned(),
+                CallPart::Id => ids.alphabet.first()?.0.to_string().repeat(ids.least as usize),
+                CallPart::Counter(first) => first.to_string(),
+                CallPart::NamedId => return None,
+            };
+        }
+        Some(text)
     }
 
     fn arguments<'s>(

@@ -6,5 +6,5 @@ mod named_ids;
 mod reads;
 
 pub use assumed::assume;
-pub(crate) use named_ids::NamedIds;
+pub(crate) use named_ids::{NamedIds, first_of};
 pub(crate) use reads::Reads;

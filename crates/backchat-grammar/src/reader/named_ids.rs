@@ -170,11 +170,18 @@ fn before(calls: &Calls, at: usize) -> String {
 /// The text of the wire after the id.
 fn follows(calls: &Calls, at: usize) -> String {
     let head: String = calls.body.head.iter().skip(at + 1).map_while(CallPart::text).collect();
-    match (head.trim(), &calls.body.arguments) {
-        ("", Arguments::Pairs(pairs)) => format!("{}{}", pairs.cut.section, pairs.cut.open).trim().to_owned(),
-        ("", Arguments::JsonText) => "\"".to_owned(),
-        ("", _) => "{".to_owned(),
-        (head, _) => head.to_owned(),
+    match head.trim() {
+        "" => first_of(&calls.body.arguments).trim().to_owned(),
+        head => head.to_owned(),
+    }
+}
+
+/// The text that arguments begin with.
+pub(crate) fn first_of(arguments: &Arguments) -> String {
+    match arguments {
+        Arguments::Pairs(pairs) => format!("{}{}", pairs.cut.section, pairs.cut.open),
+        Arguments::JsonText => "\"".to_owned(),
+        _ => "{".to_owned(),
     }
 }
 

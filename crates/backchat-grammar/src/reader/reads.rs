@@ -1,57 +1,81 @@
 //! How the parser reads the parts of a call: an argument's text, by its value parser and the types of the tools, and names.
 
-use std::sync::Arc;
-
+use super::assumed::{Hole, hole};
 use crate::markers::CALLS;
 use backchat_core::json::Value;
 use backchat_parser::content::{self, Mode, coerce};
 use backchat_parser::parser::Tools;
-use backchat_parser::template::{ContentSpec, Template};
+use backchat_parser::template::{Delimiter, Field, Template};
 
-/// Reads the text of arguments as the parser does.
+/// Reads the parts of calls as the parser does.
 #[derive(Clone, Debug)]
-pub(crate) struct Reads {
-    /// Values are text if there is none.
-    parser: Option<Arc<ContentSpec>>,
-    /// The parser of lists of Python calls, if the template reads calls with it.
-    call_list: Option<ContentSpec>,
+pub(crate) struct Reads<'t> {
+    /// The field of calls, if the template has one.
+    field: Option<&'t Field>,
     tools: Tools,
 }
 
-impl Reads {
+impl<'t> Reads<'t> {
     /// Reads as the calls of a template, for the tools of a request.
-    pub fn new(template: &Template, tools: &Value) -> Self {
-        let content = template.field(CALLS).map(|field| &field.content);
-        let parser = content.and_then(|content| content.value_parser().cloned());
-        let call_list = content.filter(|content| content.is_call_list()).cloned();
-        Self { parser, call_list, tools: Tools::new(tools).unwrap_or_default() }
+    pub fn new(template: &'t Template, tools: &Value) -> Self {
+        Self { field: template.field(CALLS), tools: Tools::new(tools).unwrap_or_default() }
     }
 
     /// Whether calls are read as a list of Python's, whose strings, numbers and names are limited.
     pub fn is_call_list(&self) -> bool {
-        self.call_list.is_some()
+        self.field.is_some_and(|field| field.content.is_call_list())
     }
 
-    /// Whether a tool or an argument with this name is read.
-    pub fn takes_name(&self, name: &str) -> bool {
-        !self.is_call_list() || content::is_call_name(name)
+    /// Whether a tool's name is read back from the text of a call up to its arguments.
+    pub fn takes_tool(&self, name: &str, opening: &str) -> bool {
+        if self.is_call_list() {
+            return content::is_call_name(name);
+        }
+        let Some(Hole::Capture(group)) = self.hole("name") else { return true };
+        let open = self.field.and_then(|field| field.open.as_ref()).map(Delimiter::pattern);
+        let Some(open) = open.filter(|open| open.names().any(|own| own == group)) else { return true };
+        let found = open.find_at(opening, 0).ok().flatten();
+        found.is_some_and(|found| found.name(&group) == Some(name))
+    }
+
+    /// Whether an argument's name is read back from the text of a call's arguments, which has no other.
+    pub fn takes_argument(&self, name: &str, text: &str) -> bool {
+        if self.is_call_list() {
+            return content::is_call_name(name);
+        }
+        let read = self.arguments(text);
+        read.is_some_and(|read| read.as_object().is_some_and(|read| read.keys().eq([name])))
     }
 
     /// Whether an argument's text is read as this value.
     pub fn is(&self, tool: &str, argument: &str, text: &str, value: &Value) -> bool {
-        let read = match (&self.call_list, &self.parser) {
-            (Some(calls), _) => content::value(calls, &format!("[f(a={text})]"), Mode::Stable).map(only_argument),
-            (None, None) => Ok(text.into()),
-            (None, Some(parser)) => content::value(parser, text, Mode::Stable),
+        let parser = self.field.and_then(|field| field.content.value_parser());
+        let read = match parser {
+            _ if self.is_call_list() => self.arguments(&format!("a={text}")).and_then(|read| read.get("a").cloned()),
+            None => Some(text.into()),
+            Some(parser) => content::value(parser, text, Mode::Stable).ok(),
         };
-        let Ok(mut read) = read else { return false };
+        let Some(mut read) = read else { return false };
         coerce::cast_argument_of(&self.tools, tool, argument, &mut read, Mode::Stable).is_ok() && read == *value
     }
-}
 
-/// The argument `a` of the first call of a list.
-fn only_argument(calls: Value) -> Value {
-    let Value::List(calls) = calls else { return Value::Null };
-    let argument = calls.first().and_then(|call| call.get("arguments")?.get("a"));
-    argument.cloned().unwrap_or_default()
+    /// The arguments of a call that are written as this text, without the parentheses of a list of calls.
+    pub fn arguments(&self, text: &str) -> Option<Value> {
+        let content = &self.field?.content;
+        if self.is_call_list() {
+            let calls = content::value(content, &format!("[f({text})]"), Mode::Stable).ok()?;
+            return calls.as_list()?.first()?.get("arguments").cloned();
+        }
+        let Hole::Content(path) = self.hole("arguments")? else { return None };
+        let read = content::value(content, text, Mode::Stable).ok()?;
+        path.iter().try_fold(&read, |value, key| value.get(key)).cloned()
+    }
+
+    /// Where a part of the function comes from.
+    fn hole(&self, part: &str) -> Option<Hole> {
+        let Some(transform) = &self.field?.transform else {
+            return Some(Hole::Content(vec!["function".to_owned(), part.to_owned()]));
+        };
+        hole(&transform.shape, &["function", part], transform.each)
+    }
 }

@@ -20,7 +20,7 @@ use backchat_core::json::Value;
 use backchat_core::push_new;
 
 pub(crate) use members::{Member, Order};
-pub(crate) use shape::{Constraints, Schema, types};
+pub(crate) use shape::{Constraints, Schema, escaped, types};
 pub(crate) use write::bare_keys;
 
 /// Why a schema cannot be turned into rules.

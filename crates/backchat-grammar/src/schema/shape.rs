@@ -286,6 +286,6 @@ fn anchored(value: &Value, anchor: &str, path: &str) -> Option<(Value, String)> 
 }
 
 /// A name as a step of a JSON pointer.
-pub(super) fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
