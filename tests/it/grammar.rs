@@ -868,6 +868,36 @@ fn names_are_those_that_the_response_template_reads() {
     }
 }
 
+/// In a list of calls, the next call begins as an object in a list of the arguments does.
+#[test]
+fn lists_that_may_be_read_as_the_next_call_are_noted() {
+    let objects = r#"{"type": "array", "items": {"type": "object", "additionalProperties":
+        {"type": "object", "additionalProperties": {"type": "integer"}}}}"#;
+    let texts =
+        r#"{"type": "array", "items": {"type": ["object", "string"], "additionalProperties": {"type": "string"}}}"#;
+    let inner = format!(r#"{{"type": "object", "properties": {{"l": {objects}}}, "additionalProperties": false}}"#);
+    for (name, schema, noted) in [
+        ("apertus", objects, vec!["/properties/p"]),
+        ("apertus", &inner, vec!["/properties/p/properties/l"]),
+        ("apertus", texts, vec![]),
+        ("apertus", &objects.replace("\"array\"", "\"array\", \"maxItems\": 1"), vec![]),
+        // A value without a schema may be such a list.
+        ("apertus", r#"{"type": "array"}"#, vec!["", "/properties/p"]),
+        ("apertus", r#"{"type": "object"}"#, vec![""]),
+        ("command_r7b", objects, vec![]),
+        ("hermes", objects, vec![]),
+    ] {
+        let model = Model::named(name);
+        let tools = value(&format!(
+            r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {schema}}}, "required": ["p"],
+                "additionalProperties": false}}}}]"#
+        ));
+        let grammar = build(model, &Choice::Required, &tools, model.prompt().as_deref());
+        let notes = grammar.notes().iter().filter(|note| note.effect == Effect::Looser);
+        assert_eq!(notes.filter_map(|note| note.path.as_deref()).collect::<Vec<_>>(), noted, "{name}: {schema}");
+    }
+}
+
 #[test]
 fn other_members_are_anywhere_if_the_chat_template_sorts() {
     let tools = value(

@@ -11,6 +11,7 @@ use crate::request::Tool;
 use crate::rules::{Node, Rules, Strings};
 use crate::schema::{Constraints, Order, Problem, Schema, SchemaReader, types};
 use crate::value::{Space, Style, native, unquoted_json};
+use backchat_core::json;
 use backchat_derive::wire::structure::{Arguments, CallPart, Calls, Encoding};
 use backchat_derive::wire::written::Written;
 use backchat_parser::pattern::Regular;
@@ -43,6 +44,7 @@ impl<'r> CallWriter<'r> {
         let mut reader = SchemaReader::new(rules, &tool.parameters, &tool.name, text, reading.open);
         reader.input = tool.input.as_ref();
         reader.exact_integers = self.reading.reads.is_call_list();
+        reader.splits_lists = self.splits_lists();
         let arguments = self.arguments(&mut reader, tool, reading);
         notes.append(&mut reader.notes);
         let arguments = reader.finite(arguments?);
@@ -122,6 +124,17 @@ impl<'r> CallWriter<'r> {
             };
         }
         Some(text)
+    }
+
+    /// Whether the parser may take objects in a list of the arguments for calls.
+    fn splits_lists(&self) -> bool {
+        let Calls { cuts, body, .. } = self.calls;
+        let (Some(cut), Some(opening)) = (cuts.first(), self.opening("f")) else { return false };
+        let tail: String = body.tail.iter().filter_map(CallPart::text).collect();
+        // Arguments in whose list the second object is written as the next call.
+        let between = format!("{tail}{}{}{opening}", cut.close, cut.separator);
+        let arguments = format!(r#"{{"a": [{{"a": {{}}{between}{{}}{tail}]}}"#);
+        json::read(&arguments).is_ok() && self.reading.reads.closes_in(&arguments)
     }
 
     fn arguments<'s>(

@@ -47,6 +47,13 @@ impl<'t> Reads<'t> {
         read.is_some_and(|read| read.as_object().is_some_and(|read| read.keys().eq([name])))
     }
 
+    /// Whether the parser closes a call inside this text.
+    pub fn closes_in(&self, arguments: &str) -> bool {
+        let close = self.field.and_then(|field| field.close.as_ref()).map(Delimiter::pattern);
+        let found = close.and_then(|close| close.find_at(arguments, 0).ok().flatten());
+        found.is_some_and(|found| !found.text().is_empty())
+    }
+
     /// Whether an argument's text is read as this value.
     pub fn is(&self, tool: &str, argument: &str, text: &str, value: &Value) -> bool {
         let parser = self.field.and_then(|field| field.content.value_parser());

@@ -72,6 +72,8 @@ pub(crate) struct SchemaReader<'r> {
     pub input: Option<&'r Input>,
     /// Whether whole numbers must be such that a double holds them exactly.
     pub exact_integers: bool,
+    /// Whether the parser may take objects in a list for calls.
+    pub splits_lists: bool,
     pub notes: Vec<Note>,
     /// The rules of schemas already written or being written, by their places and style.
     known: HashMap<(String, Style), RuleState>,
@@ -108,6 +110,7 @@ impl<'r> SchemaReader<'r> {
             open,
             input: None,
             exact_integers: false,
+            splits_lists: false,
             notes: Vec::new(),
             known: HashMap::new(),
             depth: 0,

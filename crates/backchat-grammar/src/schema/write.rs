@@ -101,6 +101,7 @@ impl SchemaReader<'_> {
             return Ok(Node::never());
         }
         self.note_refused(shape, types::ARRAY);
+        self.note_calls(shape)?;
         let distinct = match &shape.unique {
             Some(path) => self.distinct(shape, path, style, name)?,
             None => None,
@@ -198,6 +199,38 @@ impl SchemaReader<'_> {
             }
         }
         Ok(Some(values))
+    }
+
+    /// Notes a list of objects in which the parser may find the next call: one after another, whose first member is an
+    /// object.
+    fn note_calls(&mut self, shape: &Constraints) -> Result<(), Problem> {
+        if !self.splits_lists || shape.item_count.max.is_some_and(|max| max < 2) {
+            return Ok(());
+        }
+        let rest = shape.items.clone().unwrap_or_else(Schema::anything);
+        for item in shape.prefix.iter().skip(1).chain([&rest]) {
+            if self.quietly(|reader| reader.holds_objects(item))? {
+                let message =
+                    "the parser may read an object in this list as the next call if its first member is an object";
+                self.note(Effect::Looser, &shape.path, "items", message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a value may be an object with an object as a member.
+    fn holds_objects(&mut self, schema: &Schema) -> Result<bool, Problem> {
+        let is_object = |shape: &Constraints| shape.types & types::OBJECT != 0;
+        for shape in self.shapes(schema)?.iter().filter(|shape| is_object(shape)) {
+            let named = self.named_members(shape, false)?.into_iter().map(|(_, schema)| schema);
+            let others = self.other_members(shape, "members")?.into_iter().map(|other| other.schema);
+            for member in named.chain(others) {
+                if self.shapes(&member)?.iter().any(is_object) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Notes that refused values of a type are allowed.
