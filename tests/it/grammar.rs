@@ -682,7 +682,12 @@ fn spellings_that_are_parsed_as_other_values_are_left_out_and_noted() {
             ),
             (r#"{"not": {"type": "string"}}"#, &["true", "null", "['a']"], &["True", "None"], Some(Effect::Assumed)),
             (r#"{"type": "string"}"#, &["'a, b=1'", r"'a\nb'", r#"'"x"'"#], &[r"'\n, b=1'", "7"], None),
-            (r#"{"type": "string", "maxLength": 3}"#, &["'a b'"], &[r"'\n'", "'abcd'"], None),
+            (
+                r#"{"type": "string", "maxLength": 3}"#,
+                &["'a b'"],
+                &[r"'\n'", "'abcd'", r#""it's""#],
+                Some(Effect::Tighter),
+            ),
         ],
     ];
     for ((name, open, close), table) in wires.into_iter().zip(tables) {
@@ -937,6 +942,29 @@ fn other_members_are_anywhere_if_the_chat_template_sorts() {
                 false => format!("<call>f:{}</call>", pairs.concat()),
             };
             assert_eq!(verdict(&grammar, &text), wanted, "{text}");
+        }
+    }
+}
+
+/// The chat template writes texts in single quotes without an escape, and its response template reads both kinds.
+#[test]
+fn a_text_with_the_wires_quotes_is_written_in_others() {
+    let model = Model::named("lfm_2_5");
+    let prompt = model.prompt().unwrap();
+    for schema in
+        [r#"{"type": "string"}"#, r#"{"enum": ["it's", "a"]}"#, r#"{"type": "string", "pattern": "^(it's|a)$"}"#]
+    {
+        let tools = value(&format!(
+            r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"v": {schema}}}, "required": ["v"],
+                "additionalProperties": false}}}}]"#
+        ));
+        let grammar = build(model, &Choice::Required, &tools, Some(&prompt));
+        for (text, wanted) in [(r#""it's""#, "it's"), ("'a'", "a"), (r#""a""#, "a")] {
+            let text = format!("<|tool_call_start|>[f(v={text})]<|tool_call_end|>");
+            assert_eq!(verdict(&grammar, &text), "accept", "{schema}: {text}");
+            let read = parse(&model.template, &prompt, &text, Tools::new(&tools).ok().map(Arc::new)).unwrap();
+            let calls = read.message.get("tool_calls").unwrap();
+            assert_eq!(calls[0]["function"]["arguments"]["v"], wanted.into(), "{text}");
         }
     }
 }

@@ -43,7 +43,7 @@ fn a_longer_text_is_never_harder_to_allow_than_a_shorter_one() {
         for most in [8, 32, 33, 100, 130, 200, 256, 257, 4000] {
             let grammar = build(model, &argument(&format!(r#"{{"type": "string", "maxLength": {most}}}"#))).unwrap();
             assert!(grammar.to_gbnf().len() < 200_000, "{name}, {most}: {}", grammar.to_gbnf().len());
-            let is_noted = keywords(&grammar, Effect::Tighter) == ["maxLength"];
+            let is_noted = keywords(&grammar, Effect::Tighter).contains(&"maxLength");
             assert_eq!(is_noted, most > 32, "{name}, {most}: {:?}", grammar.notes());
             if name == "hermes" {
                 for (length, wanted) in [(most, "accept"), (most + 1, "reject")] {

@@ -207,9 +207,9 @@ impl<'r> PairedValues<'r> {
             }
             Encoding::Quoted { open, close, escaped } => {
                 // The quotes with Python's escapes, and the other ones.
-                let python: Option<(&'static [char], &str)> = match open.as_str() {
-                    "'" if *escaped => Some((&['\''], "\"")),
-                    "\"" if *escaped => Some((&['"'], "'")),
+                let python: Option<&'static [char]> = match open.as_str() {
+                    "'" if *escaped => Some(&['\'']),
+                    "\"" if *escaped => Some(&['"']),
                     _ => None,
                 };
                 let either = || Strings::Python(&['\'', '"']);
@@ -220,11 +220,11 @@ impl<'r> PairedValues<'r> {
                     (_, Some(texts)) => {
                         let mut ways = vec![(marked(open, close), &texts.plain)];
                         if shape.takes_any_text() {
-                            let strings = python.map_or(marked(open, close), |(own, _)| Strings::Python(own));
+                            let strings = python.map_or(marked(open, close), Strings::Python);
                             ways.push((strings, &texts.escaped));
                         }
-                        if let Some((_, other)) = python {
-                            ways.push((marked(other, other), &texts.other));
+                        if open == "'" && self.takes_double_quotes(reader, shape, quoted(open, close), *escaped) {
+                            ways.push((marked("\"", "\""), &texts.other));
                         }
                         ways
                     }
@@ -244,6 +244,27 @@ impl<'r> PairedValues<'r> {
             nodes.push(node?);
         }
         Ok(around(&before, Node::choice(nodes), &after))
+    }
+
+    /// Whether a text with an apostrophe may be between double quotes: the parser reads it back, and its length need not
+    /// be counted a second time, which would make the grammar several times as large.
+    fn takes_double_quotes(
+        &self,
+        reader: &mut SchemaReader<'r>,
+        shape: &Constraints,
+        (before, after): (String, String),
+        is_escaped: bool,
+    ) -> bool {
+        let text = self.alone("a", &format!("{before}\"a'b\"{after}"));
+        if self.reading.reads.arguments(&text) != Some(Value::from([("a", "a'b".into())])) {
+            return false;
+        }
+        let is_counted = !is_escaped && !shape.length.is_free();
+        if is_counted {
+            let message = "a text of limited length is written only between single quotes, without an apostrophe";
+            reader.note(Effect::Tighter, &shape.path, "type", message);
+        }
+        !is_counted
     }
 
     /// A text without quotes.

@@ -262,9 +262,9 @@ impl Style {
                         false => Node::choice([plain, keep(numbered(text, |c| c.is_ascii() && c != '\x7F'))]),
                     }
                 };
-                let as_it_is = |open: &str, close: &str| match text.contains(close) {
+                let as_it_is = |open: &str, close: &str| match text.contains(close) || !free_texts.accepts(text) {
                     true => Node::never(),
-                    false => keep(format!("{open}{text}{close}")),
+                    false => self.literal(&format!("{open}{text}{close}")),
                 };
                 match &self.strings {
                     Strings::Json => as_json(),
