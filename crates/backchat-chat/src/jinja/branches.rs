@@ -10,6 +10,7 @@ use super::syntax;
 use super::syntax::tree::{
     BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Span, Statement, StatementKind, Target, UnaryOp,
 };
+use backchat_core::text::slice;
 
 /// A condition or a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Branching {
     pub is_loop: bool,
     /// Whether only constants of the template decide it.
     pub is_fixed: bool,
+    /// Whether renders report the opposite of what is written: `a != b`, `a not in b`, `a is not b`.
+    pub is_inverted: bool,
 }
 
 /// A part of a template that runs after one outcome of several conditions.
@@ -44,7 +47,7 @@ pub struct Branches {
 /// The branches of a normalized source; none if it does not parse.
 pub fn branches(source: &str) -> Branches {
     let Ok(body) = syntax::parse(source) else { return Branches::default() };
-    let mut finder = Finder { constants: constants(&body), found: Branches::default() };
+    let mut finder = Finder { source, constants: constants(&body), found: Branches::default() };
     finder.body(&body);
     finder.found
 }
@@ -110,6 +113,7 @@ fn bodies<'b, 's>(statement: &'b Statement<'s>) -> Vec<&'b Body<'s>> {
 }
 
 struct Finder<'s> {
+    source: &'s str,
     constants: HashMap<&'s str, usize>,
     found: Branches,
 }
@@ -157,7 +161,8 @@ impl<'s> Finder<'s> {
                 self.expression(over);
                 only.iter().for_each(|only| self.condition(only));
                 let is_fixed = self.is_fixed(over);
-                self.found.conditions.push(Branching { span: over.span.clone(), is_loop: true, is_fixed });
+                let span = over.span.clone();
+                self.found.conditions.push(Branching { span, is_loop: true, is_fixed, is_inverted: false });
                 for (body, outcome) in [(body, true), (otherwise, false)] {
                     self.part(extent(body), vec![(over.span.clone(), outcome)], is_fixed);
                     self.body(body);
@@ -217,10 +222,19 @@ impl<'s> Finder<'s> {
             }
             _ => {
                 let is_fixed = self.is_fixed(expression);
-                self.found.conditions.push(Branching { span: expression.span.clone(), is_loop: false, is_fixed });
+                let is_inverted = is_inverted(expression) != self.says_is_not(expression);
+                let span = expression.span.clone();
+                self.found.conditions.push(Branching { span, is_loop: false, is_fixed, is_inverted });
                 self.expression(expression);
             }
         }
+    }
+
+    /// Whether a test is written with the `not` around it: `a is not b` is `not (a is b)`, and its span is that of both.
+    fn says_is_not(&self, expression: &Expr<'s>) -> bool {
+        let ExprKind::Test(of, ..) = &expression.kind else { return false };
+        let words = slice(self.source, of.span.end..expression.span.end);
+        words.split_whitespace().take(2).eq(["is", "not"])
     }
 
     /// The second operand of `and` or `or` runs after one outcome of the first.
@@ -280,6 +294,29 @@ fn extent(body: &Body<'_>) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_negated_condition_is_the_opposite_of_what_renders_report() {
+        for (condition, is_inverted) in [
+            ("a == 1", false),
+            ("a != 1", true),
+            ("not (a != 1)", true),
+            ("a in b", false),
+            ("a not in b", true),
+            ("not a in b", false),
+            ("a is none", false),
+            ("a.b is not none", true),
+            ("not (a.b is none)", false),
+            ("(a is not defined)", true),
+            ("a is undefined", true),
+            ("a is not undefined", false),
+            ("a < 1", false),
+        ] {
+            let found = branches(&format!("{{% if {condition} %}}x{{% endif %}}"));
+            let inverted: Vec<bool> = found.conditions.iter().map(|condition| condition.is_inverted).collect();
+            assert_eq!(inverted, [is_inverted], "{condition}");
+        }
+    }
 
     #[test]
     fn conditions_are_the_operands_and_parts_run_after_their_outcomes() {

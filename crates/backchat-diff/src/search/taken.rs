@@ -216,7 +216,9 @@ impl Taken {
     fn ways(&self, branching: &Branching, source: &str) -> Vec<(bool, &'static str)> {
         let [is_false, is_true] = [false, true].map(|outcome| self.had(&branching.span, outcome));
         if !branching.is_loop {
-            return vec![(is_false, "its test always held"), (is_true, "its test never held")];
+            let [always, never] = ["its test always held", "its test never held"];
+            let [of_false, of_true] = if branching.is_inverted { [never, always] } else { [always, never] };
+            return vec![(is_false, of_false), (is_true, of_true)];
         }
         let several = self.condition(&branching.span).is_some_and(|known| known.several);
         let mut ways = vec![(is_true, "its loop never ran"), (several, "its loop never ran twice")];

@@ -79,6 +79,7 @@ pub fn lines(template: &ChatTemplate, contexts: &[&Object], options: &RenderOpti
     }
     for condition in &plan.branches.conditions {
         let [fails_in, holds_in] = sides.remove(&(condition.span.start, condition.span.end)).unwrap_or_default();
+        let [fails_in, holds_in] = if condition.is_inverted { [holds_in, fails_in] } else { [fails_in, holds_in] };
         let text = slice(source, condition.span.clone()).split_whitespace().collect::<Vec<_>>().join(" ");
         let covered =
             CoveredCondition { text, is_loop: condition.is_loop, holds_in, fails_in, is_fixed: condition.is_fixed };
@@ -263,6 +264,21 @@ mod tests {
             lines.iter().flat_map(CoveredLine::one_sided).map(|(condition, side)| condition.never(side)).collect();
         assert_eq!(missing, ["`messages` is never empty", "`m.role == 'tool'` is never true"]);
         assert_eq!(counts(&lines), [6, 5, 3, 1]);
+    }
+
+    #[test]
+    fn a_negated_condition_holds_where_what_is_written_holds() {
+        let source =
+            "{% if m.a != 1 %}{% endif %}{% if m.a not in [1] %}{% endif %}{% if m.a is not number %}{% endif %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let contexts = [r#"{"m": {"a": 1}}"#].map(|text| json::read(text).unwrap().as_object().unwrap().clone());
+        let lines = lines(&template, &contexts.iter().collect::<Vec<_>>(), &RenderOptions::default());
+        let missing: Vec<String> =
+            lines.iter().flat_map(CoveredLine::one_sided).map(|(condition, side)| condition.never(side)).collect();
+        assert_eq!(
+            missing,
+            ["`m.a != 1` is never true", "`m.a not in [1]` is never true", "`m.a is not number` is never true"]
+        );
     }
 
     #[test]
