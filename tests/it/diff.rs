@@ -166,6 +166,55 @@ fn a_touched_line_that_never_ran_leaves_it_undecided() {
     assert_eq!(compared(&dead("a"), &dead("b")).verdict, Verdict::Same);
 }
 
+/// The whole of a turn, each of its parts printed as it is.
+const WHOLE: &str = "{%- for tool in tools or [] %}{{- tool.function.name ~ ': ' ~ tool.function.description ~ '\\n' }}{%- endfor %}\
+    {%- for m in messages %}{{- '<|' ~ m.role ~ '|>' ~ (m.content or '') }}\
+    {%- if m.reasoning_content %}{{- '<think>' ~ m.reasoning_content ~ '</think>' }}{%- endif %}\
+    {%- for c in m.tool_calls or [] %}{{- '<call>' ~ c.function.name ~ '\\n' ~ c.function.arguments | tojson }}\
+    {%- for name, value in c.function.arguments | items %}{{- name ~ '=' ~ value ~ ';' }}{%- endfor %}\
+    {{- '</call>' }}{%- endfor %}{%- endfor %}";
+
+#[test]
+fn a_filter_of_any_part_has_a_value_that_it_changes() {
+    for (from, to) in [
+        ("(m.content or '')", "(m.content or '') | lower"),
+        ("(m.content or '')", "(m.content or '') | truncate"),
+        ("(m.content or '')", "(m.content or '') | replace('  ', ' ')"),
+        ("(m.content or '')", "(m.content or '') | replace('\\t', '    ')"),
+        ("(m.content or '')", "(m.content or '').lstrip('\\n')"),
+        ("~ m.reasoning_content", "~ m.reasoning_content | trim"),
+        ("~ m.reasoning_content", "~ m.reasoning_content.strip('\\n')"),
+        ("~ m.reasoning_content", "~ m.reasoning_content | replace('\\n', ' ')"),
+        ("~ m.reasoning_content", "~ m.reasoning_content | striptags"),
+        ("~ m.reasoning_content", "~ m.reasoning_content.split() | join(' ')"),
+        ("c.function.name", "c.function.name | lower"),
+        ("c.function.name", "c.function.name.replace('.', '_')"),
+        ("tojson", "tojson(ensure_ascii=true)"),
+        ("tojson", "tojson(sort_keys=true)"),
+        ("arguments | items", "arguments | dictsort"),
+        ("~ value ~", "~ (value | trim) ~"),
+        ("tool.function.description", "tool.function.description | trim"),
+    ] {
+        let (old, new) = (WHOLE.to_owned(), WHOLE.replace(from, to));
+        let diff = compared(&old, &new);
+        assert_eq!(diff.verdict, Verdict::Differs, "{to}");
+        for case in diff.changes.iter().flat_map(|change| &change.cases) {
+            assert_ne!(case.outcomes[0], case.outcomes[1], "{to}");
+        }
+    }
+}
+
+#[test]
+fn a_filter_that_has_nothing_to_change_leaves_it_undecided() {
+    // No client sends roles with a tab.
+    let new = PLAIN.replace("{{ m.role }}", "{{ m.role | replace('\\t', '') }}");
+    let diff = compared(PLAIN, &new);
+    assert_eq!(diff.verdict, Verdict::Undecided, "{}", diff.text());
+    let idle = |side: usize| diff.idle[side].iter().map(|idle| (idle.line, idle.name.as_str())).collect::<Vec<_>>();
+    assert_eq!((idle(0), idle(1)), (vec![], vec![(1, "replace")]));
+    assert!(diff.headline().contains("but `replace` on line 1 (new) had nothing to change"), "{}", diff.headline());
+}
+
 #[test]
 fn a_page_of_a_repair_and_one_for_training() {
     insta::assert_snapshot!("diff_repaired", compared(&example("released.jinja"), &example("repaired.jinja")).text());

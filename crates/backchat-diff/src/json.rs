@@ -1,7 +1,7 @@
 //! A comparison as JSON: every change, case and hunk.
 
 use crate::response::{ParseChange, Parsed, ResponseDiff};
-use crate::search::Coverage;
+use crate::search::{Coverage, Idle};
 use crate::side::Outcome;
 use crate::templates::{Case, Change, ChatDiff, Drafts, LineHunk, Turn, is_proved};
 use backchat_core::json::{Object, Value};
@@ -51,6 +51,7 @@ impl ChatDiff {
             .collect();
         let shared = self.shared_bytes.map_or(Value::Null, Value::from);
         let [touched_old, touched_new] = &self.touched;
+        let [idle_old, idle_new] = self.idle.each_ref().map(|idle| list(idle, named_on_line));
         Value::Object(object([
             ("version", 1.into()),
             ("kind", "chat_templates".into()),
@@ -67,8 +68,13 @@ impl ChatDiff {
             ("tokens", list(&self.tokens, fact)),
             ("token_ids", list(&self.token_ids, fact)),
             ("not_run", object([("old", lines(touched_old)), ("new", lines(touched_new))]).into()),
+            ("idle", object([("old", idle_old), ("new", idle_new)]).into()),
         ]))
     }
+}
+
+fn named_on_line(idle: &Idle) -> Value {
+    object([("line", idle.line.into()), ("name", idle.name.as_str().into())]).into()
 }
 
 /// The response templates, and how each reads the renders of both.

@@ -21,7 +21,7 @@ mod text;
 pub use kinds::{Conversation, Dim};
 pub use models::{Model, ModelDiff, models};
 pub use response::{ParseChange, Parsed, ResponseDiff, response_templates};
-pub use search::{Coverage, Untaken};
+pub use search::{Coverage, Idle, Untaken};
 pub use side::{Chat, Outcome};
 pub use templates::{
     Case, Change, ChatDiff, Drafts, FactChange, LineHunk, Options, Problem, Touched, Turn, Verdict, What,

@@ -188,8 +188,10 @@ fn hold(made: &mut Made<'_>, base: &Conversation, text: &str) {
 
 /// The kinds whose conversations are changed: one with everything, and for templates that refuse that the plainest ones.
 pub(super) fn bases() -> [Kind; 5] {
-    let whole = [Dim::System, Dim::ReasoningContent, Dim::Beside, Dim::AfterResult, Dim::Tools];
-    let history = [Dim::System, Dim::ReasoningContent, Dim::Thinking, Dim::Reasoning, Dim::LaterUser];
+    let of_result = [Dim::Prompt, Dim::Result, Dim::ResultName, Dim::Tools];
+    let whole =
+        [Dim::Prompt, Dim::System, Dim::ReasoningContent, Dim::Beside, Dim::AfterResult, Dim::ResultName, Dim::Tools];
+    let history = [Dim::Prompt, Dim::System, Dim::ReasoningContent, Dim::Thinking, Dim::Reasoning, Dim::LaterUser];
     let of = |dims: &[Dim]| Kind::of(dims).closed();
-    [of(&whole), Kind::NONE, of(&[Dim::UserParts]), of(&history), of(&[Dim::Result, Dim::Tools])]
+    [of(&whole), of(&[Dim::Prompt]), of(&[Dim::UserParts]), of(&history), of(&of_result)]
 }

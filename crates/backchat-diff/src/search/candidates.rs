@@ -38,6 +38,10 @@ impl ParsedSource {
         self.text.len()
     }
 
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     pub(super) fn nodes(&self) -> &[Node] {
         &self.nodes
     }

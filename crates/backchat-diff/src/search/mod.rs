@@ -1,9 +1,11 @@
 //! Conversations for branches that no conversation took: values are put into those that came near, until every branch of
 //! both templates was taken on both sides or the bound is met.
 
+mod applied;
 mod by_edit;
 mod candidates;
 mod edits;
+mod rich;
 mod shrink;
 mod taken;
 
@@ -14,11 +16,13 @@ use crate::compare::{Comparison, Minimal};
 use crate::kinds::{Conversation, Kind, STANDARD, conversation, is_well_formed, kind_of, near_kinds};
 use crate::pieces::tokens;
 use crate::side::{Outcome, Ready};
+use applied::Applied;
 use backchat_core::json::Value;
 use backchat_probe::diff::{DiffTag, operations};
 use candidates::ParsedSource;
 use taken::{Goal, Taken};
 
+pub use applied::Idle;
 pub use taken::{Coverage, Untaken};
 
 /// How many conversations are tried for the branches that the edit touches, and for all others.
@@ -59,6 +63,7 @@ struct Tries {
 /// The branches that conversations took, and those that differ beyond all kinds.
 pub(crate) struct Search {
     sides: [Taken; 2],
+    applied: [Applied; 2],
     /// Which bytes of each source the edit touches.
     edited: [Vec<Range<usize>>; 2],
     conversations: Vec<Conversation>,
@@ -72,6 +77,7 @@ impl Search {
         let sources = comparison.sides.map(|side| side.template.source());
         Self {
             sides: sources.map(Taken::new),
+            applied: Default::default(),
             edited: edited(sources),
             conversations: Vec::new(),
             tried: HashSet::new(),
@@ -103,6 +109,9 @@ impl Search {
         if !is_proved && !self.is_rewritten() {
             self.try_edit(comparison, minimal);
         }
+        if !is_proved {
+            self.try_rich(comparison, minimal);
+        }
         std::mem::take(&mut self.found)
     }
 
@@ -117,15 +126,66 @@ impl Search {
         let shown = edit.words().enumerate().filter(|(_, text)| is_known(text)).map(|(place, _)| place).collect();
         let mut held = Tries { left: MOST_OF_EDIT, shown };
         let mut read = Tries { left: MOST_OF_EDIT, shown: HashSet::new() };
-        for kind in by_edit::bases() {
-            let base = conversation(kind, &comparison.universe);
-            let is_refused = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
-            if comparison.outcomes(&base).is_none_or(|outcomes| outcomes.iter().all(is_refused)) {
-                continue;
-            }
+        for base in rendered(comparison, &by_edit::bases()) {
             self.try_each(comparison, minimal, edit.holding(&base, held.left), &mut held);
             self.try_each(comparison, minimal, edit.reading(&base), &mut read);
         }
+    }
+
+    /// Tries values that every filter changes, if nothing differs so far or an edited filter has changed nothing. What
+    /// differs beside known changes counts if such a filter has changed it: else it is a known change of another value.
+    fn try_rich(&mut self, comparison: &mut Comparison<'_>, minimal: &[Minimal]) {
+        let is_same = minimal.is_empty() && self.found.is_empty();
+        let mut idle = self.idle_count();
+        if !is_same && (idle == 0 || self.is_rewritten()) {
+            return;
+        }
+        let mut bases = rendered(comparison, &by_edit::bases());
+        bases.sort_by_key(|base| kind_of(base, &mut comparison.universe).len());
+        let mut shown: HashSet<String> = HashSet::new();
+        let mut all: Vec<rich::Rich> = bases.iter().flat_map(rich::rich).collect();
+        // These are for the verdict alone.
+        if is_same {
+            all.extend(rendered(comparison, &[rich::in_parts()]).iter().flat_map(rich::rich));
+            all.extend(self.rich_operands());
+        }
+        for made in all {
+            if shown.contains(&made.place) || !is_same && idle == 0 || backchat_chat::ended().is_some() {
+                continue;
+            }
+            self.record(comparison, made.conversation.clone());
+            let before = std::mem::replace(&mut idle, self.idle_count());
+            let found = self.found.len();
+            if is_same || idle < before {
+                self.attempt(comparison, minimal, made.conversation);
+            }
+            if self.found.len() > found {
+                shown.insert(made.place);
+            }
+        }
+    }
+
+    /// Conversations in which what an idle filter took is rich.
+    fn rich_operands(&self) -> Vec<rich::Rich> {
+        let mut found = Vec::new();
+        for ((applied, edited), source) in self.applied.iter().zip(&self.edited).zip(&self.sources) {
+            for (witness, values) in applied.witnesses(edited, source) {
+                let base = self.conversations.get(witness);
+                found.extend(base.into_iter().flat_map(|base| rich::instead(base, &values)));
+            }
+        }
+        found
+    }
+
+    fn idle_count(&self) -> usize {
+        self.idle().iter().map(Vec::len).sum()
+    }
+
+    /// The filters, methods and slices that the edit touches and that changed nothing, on each side.
+    pub(crate) fn idle(&self) -> [Vec<Idle>; 2] {
+        let ([old, new], [of_old, of_new]) = (&self.applied, &self.edited);
+        let [old_source, new_source] = &self.sources;
+        [old.idle_within(of_old, old_source), new.idle_within(of_new, new_source)]
     }
 
     /// Tries conversations in groups, each until one of it shows a new difference.
@@ -205,6 +265,12 @@ impl Search {
         let pieces = self.unexplained(comparison, minimal, &made, &outcomes);
         if !pieces.is_empty() {
             let small = shrink::shrunk(comparison, made, &pieces);
+            let kind = kind_of(&small, &mut comparison.universe);
+            let small = shrink::shortened(small, |made| {
+                let Some(outcomes) = comparison.outcomes(made) else { return false };
+                let is_simpler = is_well_formed(made) && kind_of(made, &mut comparison.universe).is_within(kind);
+                is_simpler && !self.unexplained(comparison, minimal, made, &outcomes).is_empty()
+            });
             let Some(outcomes) = comparison.outcomes(&small) else { return true };
             let pieces = self.unexplained(comparison, minimal, &small, &outcomes);
             if !pieces.is_empty() {
@@ -244,8 +310,10 @@ impl Search {
         let ready = Ready::new(&conversation, &comparison.universe.clock)?;
         let number = self.conversations.len();
         let mut outcomes = Vec::new();
-        for (taken, side) in self.sides.iter_mut().zip(comparison.sides) {
-            let (outcome, ran) = side.recorded(&ready);
+        let known = self.sides.iter_mut().zip(&mut self.applied);
+        for ((taken, applied), side) in known.zip(comparison.sides) {
+            let (outcome, mut ran) = side.recorded(&ready);
+            applied.add(std::mem::take(&mut ran.changes), number);
             taken.add(ran, number);
             outcomes.push(outcome);
         }
@@ -272,6 +340,15 @@ impl Search {
         let [edited_old, edited_new] = &self.edited;
         [old.untaken_within(edited_old, one), new.untaken_within(edited_new, other)]
     }
+}
+
+/// The conversations of some kinds that not both templates refuse.
+fn rendered(comparison: &Comparison<'_>, kinds: &[Kind]) -> Vec<Conversation> {
+    let is_refused = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
+    let written = kinds.iter().map(|kind| conversation(*kind, &comparison.universe));
+    let is_rendered =
+        |base: &Conversation| comparison.outcomes(base).is_some_and(|outcomes| !outcomes.iter().all(is_refused));
+    written.filter(is_rendered).collect()
 }
 
 /// The bytes of each source that an edit touches; an insertion touches the place it goes to.

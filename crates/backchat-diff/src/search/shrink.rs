@@ -1,12 +1,15 @@
 //! Takes from a conversation what its difference does not need.
 
-use super::edits::{Step, edited, walk};
+use super::edits::{Step, edited, texts, walk, with_value};
 use crate::compare::Comparison;
 use crate::kinds::{Conversation, is_well_formed, kind_of};
 use backchat_core::json::Value;
 
 /// Keys that every message, call and tool has.
 const KEPT: [&str; 6] = ["messages", "role", "content", "function", "name", "arguments"];
+
+/// Texts of fewer bytes are not shortened.
+const LONG: usize = 24;
 
 /// The smallest conversation that differs in all of these pieces.
 pub(super) fn shrunk(comparison: &mut Comparison<'_>, conversation: Conversation, pieces: &[usize]) -> Conversation {
@@ -26,13 +29,45 @@ pub(super) fn shrunk(comparison: &mut Comparison<'_>, conversation: Conversation
     }
 }
 
+/// The conversation with less of its long texts, as long as it differs.
+pub(super) fn shortened(conversation: Conversation, mut differs: impl FnMut(&Conversation) -> bool) -> Conversation {
+    let mut shortest = conversation;
+    while let Some(made) = shorter(&shortest).into_iter().find(|made| backchat_chat::ended().is_none() && differs(made))
+    {
+        shortest = made;
+    }
+    shortest
+}
+
+/// The conversations with a half or three quarters of the words of a long text.
+fn shorter(conversation: &Conversation) -> Vec<Conversation> {
+    let mut found = Vec::new();
+    for (path, text) in texts(conversation) {
+        let words: Vec<&str> = text.split_inclusive(' ').collect();
+        if text.len() < LONG || words.len() < 2 {
+            continue;
+        }
+        let quarter = words.len().div_ceil(4);
+        let halves = [0..2 * quarter, 2 * quarter..words.len()];
+        let quarters = (0..4).map(|at| at * quarter..(at + 1) * quarter);
+        for gone in halves.into_iter().chain(quarters) {
+            let kept = words.iter().enumerate().filter(|(at, _)| !gone.contains(at));
+            let kept: String = kept.map(|(_, word)| *word).collect();
+            if kept.len() < text.len() {
+                found.extend(with_value(conversation, &path, kept.into()));
+            }
+        }
+    }
+    found
+}
+
 fn differs(comparison: &mut Comparison<'_>, conversation: &Conversation, pieces: &[usize]) -> bool {
     let Some(outcomes) = comparison.outcomes(conversation) else { return false };
     let found = comparison.pieces_beyond(conversation, &outcomes);
     pieces.iter().all(|piece| found.contains(piece))
 }
 
-/// The conversations with one thing less: a variable, a message, an item, a key, then half of a long text.
+/// The conversations with one thing less: a variable, a message, an item, a key.
 fn smaller(conversation: &Conversation) -> Vec<Conversation> {
     let mut found = Vec::new();
     if conversation.now.is_some() {

@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::compare::{Comparison, minimal};
 use crate::kinds::{Dim, Kind, Universe};
-use crate::search::{self, Coverage};
+use crate::search::{self, Coverage, Idle};
 use crate::side::{Chat, Outcome, Side};
 use backchat_chat::{Budget, ChatTemplate, RenderError, canonical, examine, switches};
 use backchat_core::json::{Object, Value};
@@ -76,7 +76,7 @@ pub enum Verdict {
     Same,
     /// Some conversation differs.
     Differs,
-    /// No conversation differs, but a part that the edit touches did not run.
+    /// No conversation differs, but a part that the edit touches did not run, or a filter of it changed nothing.
     Undecided,
 }
 
@@ -165,6 +165,8 @@ pub struct ChatDiff {
     pub coverage: [Coverage; 2],
     /// The lines of untaken branches that the edit touches, on either side.
     pub touched: [Vec<usize>; 2],
+    /// The filters, methods and slices that the edit touches and that changed nothing, on either side.
+    pub idle: [Vec<Idle>; 2],
     /// The differences.
     pub changes: Vec<Change>,
     /// The dimensions of no case.
@@ -242,9 +244,10 @@ fn compared(sides: [&Side; 2], options: &Options) -> Result<ChatDiff, Problem> {
         change.summary = words::summary(change.what, &change.cases, &change.hunks);
     }
     let touched = if is_proved { Default::default() } else { search.touched_and_untaken(&comparison) };
+    let idle = if is_proved { Default::default() } else { search.idle() };
     let verdict = match changes.is_empty() {
         false => Verdict::Differs,
-        true if touched.iter().all(Vec::is_empty) => Verdict::Same,
+        true if touched.iter().all(Vec::is_empty) && idle.iter().all(Vec::is_empty) => Verdict::Same,
         true => Verdict::Undecided,
     };
     let used = changes.iter().flat_map(|change| &change.cases).fold(Kind::NONE, |all, case| all.union(case.kind));
@@ -256,6 +259,7 @@ fn compared(sides: [&Side; 2], options: &Options) -> Result<ChatDiff, Problem> {
         variables,
         coverage: search.coverage(&comparison),
         touched,
+        idle,
         unchanged: Dim::ALL.iter().copied().filter(|dim| !used.has(*dim)).collect(),
         turn: turns(&comparison),
         changes,

@@ -5,7 +5,7 @@ use super::conversation::conversation_line;
 use super::lines::{COLUMNS, MOST_CHANGES, fitted, labelled, plain, thousands, visible, wrapped};
 use super::markdown::{MOST_MARKDOWN, cell, fenced, section};
 use crate::kinds::Dim;
-use crate::search::Coverage;
+use crate::search::{Coverage, Idle};
 use crate::side::Outcome;
 use crate::templates::{Change, ChatDiff, Drafts, LineHunk, Touched, Verdict, is_proved};
 use backchat_core::diagnostic::{counted, escape};
@@ -53,9 +53,9 @@ impl ChatDiff {
             }
             Verdict::Same => format!("same on {} conversations: {branches}", thousands(self.conversations)),
             Verdict::Undecided => format!(
-                "undecided: same on {} conversations, but {} did not run",
+                "undecided: same on {} conversations, but {}",
                 thousands(self.conversations),
-                self.lines_that_did_not_run()
+                self.what_was_not_seen()
             ),
             Verdict::Differs => {
                 let summaries: Vec<&str> = self.changes.iter().map(|change| change.summary.as_str()).collect();
@@ -63,6 +63,20 @@ impl ChatDiff {
                 fitted(&format!("differs in {ways}: {}", visible(&summaries.join("; "))), COLUMNS)
             }
         }
+    }
+
+    /// The parts of the edit that did not run, and its filters that changed nothing.
+    fn what_was_not_seen(&self) -> String {
+        let not_run = self.lines_that_did_not_run();
+        let not_run = (!not_run.is_empty()).then(|| format!("{not_run} did not run"));
+        let [old, new] = &self.idle;
+        let named = |idle: &[Idle], side: &str| {
+            let shown = idle.iter().take(2).map(|one| format!("`{}` on line {} ({side})", one.name, one.line));
+            shown.collect::<Vec<_>>()
+        };
+        let idle = [named(new, "new"), named(old, "old")].concat();
+        let idle = (!idle.is_empty()).then(|| format!("{} had nothing to change", idle.join(" and ")));
+        not_run.into_iter().chain(idle).collect::<Vec<_>>().join(", and ")
     }
 
     fn lines_that_did_not_run(&self) -> String {
