@@ -340,6 +340,45 @@ fn backchat(arguments: &[&str], folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_backchat")).args(arguments).current_dir(folder).output().unwrap()
 }
 
+/// Writes a pair of sources, compares them, and returns the first word of the answer.
+fn verdict_of(sides: [&str; 2], contents: [&str; 2]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in sides.iter().zip(contents) {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    let output = backchat(&["diff", sides[0], sides[1]], folder.path());
+    let text = String::from_utf8_lossy(if output.stdout.is_empty() { &output.stderr } else { &output.stdout });
+    text.split([' ', ',', '[']).next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_side_is_known_by_what_it_holds_and_not_by_its_name() {
+    let config = |template: &str| Value::from([("chat_template", template.into())]).to_string();
+    let other = PLAIN.replace("<assistant>", "<bot>");
+    for (sides, contents, verdict) in [
+        (["old_config.json", "new_config.json"], [config(PLAIN), config(&other)], "differs"),
+        (["old_config.json", "new.jinja"], [config(PLAIN), PLAIN.to_owned()], "same"),
+        (["old.txt", "new"], [PLAIN.to_owned(), other.clone()], "differs"),
+        (["old.txt", "new"], [config(PLAIN), config(&other)], "differs"),
+        (["a.json", "b.json"], [r#"{"a": 1}"#.to_owned(), r#"{"a": 2}"#.to_owned()], "error"),
+    ] {
+        assert_eq!(verdict_of(sides, contents.each_ref().map(String::as_str)), verdict, "{sides:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    fs::write(folder.path().join("old.jinja"), PLAIN).unwrap();
+    let writer = std::thread::spawn(move || fs::write(pipe, PLAIN.replace("<assistant>", "<bot>")).unwrap());
+    let output = backchat(&["diff", "old.jinja", "pipe"], folder.path());
+    writer.join().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("differs in 1 way"), "{output:?}");
+}
+
 fn git(arguments: &[&str], folder: &Path) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]).args(arguments);

@@ -6,6 +6,7 @@ use crate::cli::chat_options::Given;
 use crate::cli::{Failure, input};
 use backchat_chat::source::{self, Source};
 use backchat_core::diagnostic::{Diagnostic, Place as At, escape};
+use backchat_core::json;
 use backchat_diff::{Chat, Model};
 use backchat_legacy::schema::source::Stored;
 use backchat_parser::template::Template;
@@ -30,6 +31,27 @@ impl Place {
     }
 }
 
+impl Place {
+    /// A copy of a file whose name does not say what it holds, with a name that does. A pipe is read only here: nothing
+    /// is left in it.
+    fn copy(&self) -> Result<Option<Self>, Failure> {
+        let path = Path::new(&self.path);
+        let is_named =
+            path.extension().is_some_and(|end| ["jinja", "j2", "json", "gguf"].iter().any(|own| end == *own));
+        if is_named && path.is_file() || path.is_dir() || !path.exists() {
+            return Ok(None);
+        }
+        let text = input::text(&self.path)?;
+        let name = if json::read(&text).is_ok() { "source.json" } else { "source.jinja" };
+        let folder = tempfile::tempdir().map_err(Failure::Io)?;
+        let copy = folder.path().join(name);
+        std::fs::write(&copy, text).map_err(Failure::Io)?;
+        let path = copy.to_string_lossy().into_owned();
+        let (shown, home) = (self.shown.clone(), self.home.clone());
+        Ok(Some(Self { path, shown, home, _folder: Some(std::sync::Arc::new(folder)) }))
+    }
+}
+
 /// A side as it was opened.
 pub(super) struct Opened {
     pub model: Model,
@@ -39,10 +61,14 @@ pub(super) struct Opened {
     pub stored: Option<Stored>,
     /// Whether it is a response template and nothing else.
     pub is_response_file: bool,
+    /// Whether it is a chat template and nothing else.
+    is_template_file: bool,
 }
 
 impl Opened {
     fn new(place: &Place, given: &Given, template_name: Option<&str>) -> Result<Self, Failure> {
+        let copy = place.copy()?;
+        let place = copy.as_ref().unwrap_or(place);
         Self::read(place, given, template_name).map_err(|failure| failure.shown_as(&place.path, &place.shown))
     }
 
@@ -80,7 +106,8 @@ impl Opened {
             chat.token_ids = answers::token_ids(&place.path)?;
         }
         let is_response_file = chat.is_none() && response.is_some();
-        Ok(Self { model: Model { chat, response }, source, stored, is_response_file })
+        let is_template_file = is_jinja(&place.path);
+        Ok(Self { model: Model { chat, response }, source, stored, is_response_file, is_template_file })
     }
 
     /// Takes the special tokens of the other side, if this one is a file of its own, without a model's files beside it:
@@ -88,7 +115,7 @@ impl Opened {
     fn share_tokens(&mut self, other: &Self) -> Option<&str> {
         let (source, chat) = (self.source.as_ref()?, self.model.chat.as_mut()?);
         let tokens = &other.source.as_ref()?.special_tokens;
-        let is_alone = is_jinja(&source.file) && source.special_tokens.is_empty();
+        let is_alone = self.is_template_file && source.special_tokens.is_empty();
         let is_named = tokens.keys().any(|name| chat.template.contains(name) && !chat.variables.contains_key(name));
         if !is_alone || !is_named {
             return None;

@@ -32,7 +32,7 @@ pub fn lint(name: &str, options: LintOptions<'_>) -> Result<Vec<Diagnostic>, Pro
     Ok(found)
 }
 
-/// Which templates a source can hold, by its name.
+/// Which templates a source can hold, by its name or its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     /// A chat template.
@@ -54,7 +54,17 @@ impl Holds {
         } else if path.is_dir() || is_named("tokenizer_config.json") || input::is_cached(name) {
             Self::Both
         } else {
-            Self::Response
+            Self::in_file(path)
+        }
+    }
+
+    /// The templates that a file of any name can hold, by its keys.
+    fn in_file(path: &Path) -> Self {
+        // A pipe is not read: nothing would be left in it.
+        let value = path.is_file().then(|| input::json(&path.to_string_lossy()).ok()).flatten();
+        match value.is_some_and(|value| value.get("chat_template").is_some()) {
+            true => Self::Both,
+            false => Self::Response,
         }
     }
 }
