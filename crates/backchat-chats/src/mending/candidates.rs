@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::branches::Taken;
 use super::edit::{Candidate, Edit, literal, removal};
-use super::named::answer_open;
 use super::places::Places;
+use super::prompts;
 use backchat_chat::{Node, NodeKind, RenderError};
 use backchat_probe::doctor::agents::{Base, Problem, SystemFrame};
 
@@ -439,17 +439,30 @@ impl Workshop<'_, '_, '_> {
         }
     }
 
-    /// The frame that opens an answer, at the end of the template.
+    /// What opens an answer, at the end of the template or before what a switch writes there.
     fn prompts(&self, found: &mut Vec<Candidate>) {
-        let Some(open) = answer_open(self.base) else { return };
-        let frame = literal(&open);
         let end = self.places.source.len();
-        let line = format!("{{%- if add_generation_prompt %}}{{{{ {frame} }}}}{{% endif %}}");
-        for text in [format!("\n{line}"), line.replacen("{%-", "{%", 1), format!("\n{}", line.replacen("{%-", "{%", 1))]
-        {
-            found.push(Candidate::new("adds a generation prompt", vec![Edit::replace(end..end, text)]));
+        for open in prompts::opens(self.base) {
+            let frame = literal(&open);
+            let line = format!("{{%- if add_generation_prompt %}}{{{{ {frame} }}}}{{% endif %}}");
+            let open_line = line.replacen("{%-", "{%", 1);
+            let at_end = [format!("\n{line}"), open_line.clone(), format!("\n{open_line}")].map(|text| (end, text));
+            let inside = self.prompt_branches().map(|at| (at, format!("\n  {{{{- {frame} }}}}")));
+            for (at, text) in at_end.into_iter().chain(inside) {
+                found.push(Candidate::new("adds a generation prompt", vec![Edit::replace(at..at, text)]));
+            }
         }
         self.all_conditions(found);
+    }
+
+    /// Where the branches of the template begin that ask for a prompt.
+    fn prompt_branches(&self) -> impl Iterator<Item = usize> {
+        let tests = self.places.nodes.iter().flat_map(|node| match &node.kind {
+            NodeKind::If(branches) => branches.iter().filter_map(|branch| branch.test.clone()).collect(),
+            _ => Vec::new(),
+        });
+        let asks = |test: &Range<usize>| self.places.text(test).trim() == "add_generation_prompt";
+        tests.filter(asks).filter_map(|test| Some(test.end + self.places.source.get(test.end..)?.find("%}")? + 2))
     }
 
     /// Every condition, one at a time: true, false, or true for answers as well.

@@ -13,6 +13,7 @@ mod places;
 mod portability;
 mod prelude;
 mod prelude_reader;
+mod prompts;
 mod report;
 mod search;
 #[cfg(test)]
@@ -260,6 +261,11 @@ fn trial_of(base: &Base<'_, '_>, asked: &[Problem], options: &Options) -> Trial 
                 add(&chat, Some(Goal { case, is_extra: true }));
             }
         }
+        if case.problem == Problem::GenerationPrompt {
+            for case in prompts::under_switches(base, &case.chat.messages) {
+                add(&case.chat.clone(), Some(Goal { case, is_extra: true }));
+            }
+        }
         let variants = controls.iter().filter_map(|chat| {
             let text = base.probe.exactly(chat).ok()?;
             Some((variants::variant(case.problem, case.shape, chat, base)?, text))
@@ -289,7 +295,9 @@ fn note(repair: &mut Repair, problem: Problem, search: &Search<'_, '_, '_>, draf
     let now = trial.ill(problem, &draft.standing);
     let names = |ill: &[usize]| -> Vec<String> {
         let shape = |at: &usize| trial.tests.get(*at)?.goal.as_ref().map(|goal| goal.case.shape.to_owned());
-        ill.iter().filter_map(shape).collect()
+        let mut names: Vec<String> = ill.iter().filter_map(shape).collect();
+        names.dedup();
+        names
     };
     if let Some(edits) = edits {
         let mut cured = trial.ill(problem, first);
@@ -311,6 +319,7 @@ fn reason(problem: Problem, search: &Search<'_, '_, '_>, ill: &[usize]) -> Strin
         _ if ended().is_some() => {
             "the budget was used up before a repair was found (a budget of 10 allows ten times the work)"
         }
+        Problem::GenerationPrompt if has_none => "no render shows what an answer begins with",
         Problem::Prefix => "no change of one condition keeps every turn as it was first rendered",
         Problem::ArgsText => {
             "the template reads arguments as an object, and Jinja has no reader of JSON: the engine must parse them"

@@ -1,12 +1,12 @@
 //! Conversations for what is repaired only by name: prompts, stops, and turns that stay as a conversation goes on.
 
+use super::prompts;
 use super::trial::{Chain, Endings, Trial};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::common_end;
 use backchat_probe::doctor::agents::said::{answer, result, system, user};
 use backchat_probe::doctor::agents::{Base, Case, Problem};
 use backchat_probe::doctor::messages::with;
-use backchat_probe::doctor::probe::Chat;
 use backchat_probe::probe::marks::Segmentation;
 use backchat_probe::probe::{context, needle};
 
@@ -15,38 +15,17 @@ const A: &str = needle::CONTENT;
 const LATER: &str = needle::LATER;
 const THOUGHTS: [&str; 2] = [needle::REASONING, needle::BEFORE];
 
-fn case(problem: Problem, chat: Chat, accepted: Vec<String>) -> Case {
-    Case { problem, shape: "chat", chat, accepted, needles: Vec::new(), as_assistant: None }
-}
-
 /// The conversations of a prompt and of a stop; `turns_change` if a repair may change turns that are not the last.
 pub(super) fn cases(base: &Base<'_, '_>, turns_change: bool) -> Vec<Case> {
-    let mut found = Vec::new();
-    let open = answer_open(base).unwrap_or_default();
     let chats = [vec![user(U)], vec![user(U), answer(A), user(LATER)]];
-    for messages in chats.into_iter().take(if turns_change { 1 } else { 2 }) {
-        let Some(bare) = base.text(messages.clone()).filter(|_| !open.is_empty()) else { continue };
-        let chat = base.conversation(messages, None, true);
-        // A template that has a prompt of its own needs none.
-        let healthy = base.probe.exactly(&chat).ok().filter(|asked| *asked != bare).unwrap_or(format!("{bare}{open}"));
-        found.push(case(Problem::GenerationPrompt, chat, vec![healthy]));
-    }
-    found.extend(stop(base));
-    found
-}
-
-/// What a template writes between a user's turn and the text of the answer.
-pub(super) fn answer_open(base: &Base<'_, '_>) -> Option<String> {
-    let (asked, answered) = (base.text(vec![user(U)])?, base.text(vec![user(U), answer(A)])?);
-    let between = answered.split_once(U)?.1.split_once(A)?.0;
-    Some(between.strip_prefix(asked.split_once(U)?.1)?.to_owned())
+    let chats = chats.iter().take(if turns_change { 1 } else { 2 });
+    chats.filter_map(|messages| prompts::prompted(base, messages)).chain(stop(base)).collect()
 }
 
 /// What a stop and a prompt that are missing should write.
 pub(super) fn endings(base: &Base<'_, '_>) -> Endings {
     let stop = ends(base).map(|ends| ends.close.trim().to_owned());
-    let prompt = answer_open(base).map(|open| open.trim().to_owned());
-    Endings { stop: stop.unwrap_or_default(), prompt: prompt.unwrap_or_default() }
+    Endings { stop: stop.unwrap_or_default(), prompts: prompts::opens(base) }
 }
 
 /// How answers end.
@@ -91,7 +70,9 @@ fn stop(base: &Base<'_, '_>) -> Option<Case> {
     };
     let accepted =
         if end.trim().is_empty() { vec![ended(&close), ended(close.trim_end())] } else { vec![last.clone()] };
-    Some(case(Problem::Stop, base.conversation(vec![user(U), answer(A)], None, false), accepted))
+    let chat = base.conversation(vec![user(U), answer(A)], None, false);
+    let (problem, needles, as_assistant) = (Problem::Stop, Vec::new(), None);
+    Some(Case { problem, shape: "chat", chat, accepted, needles, as_assistant })
 }
 
 /// The variables that keep every turn as it was first rendered without an edit, each with its value.

@@ -9,6 +9,7 @@ use super::prelude::{self, Rule};
 use super::trial::{Gain, Standing, Trial};
 use backchat_chat::{ChatTemplate, ended};
 use backchat_core::json::Object;
+use backchat_core::push_new;
 use backchat_probe::doctor::agents::{Base, Problem};
 
 /// How many edits in place a repair of one problem may have.
@@ -209,14 +210,19 @@ impl Search<'_, '_, '_> {
             ill.iter().filter_map(|at| self.trial.tests.get(*at)?.goal.as_ref().map(|goal| goal.case.shape)).collect();
         let mut found = Vec::new();
         for rules in prelude::rules(problem, &shapes, self.base) {
-            let rules = rules.into_iter().map(|rule| rule.map(|text| self.spelled(text)));
-            let rules: Vec<Rule> = draft.rules.iter().cloned().chain(rules).collect();
+            let new = rules.into_iter().map(|rule| rule.map(|text| self.spelled(text)));
+            let mut rules = draft.rules.clone();
+            for rule in new {
+                push_new(&mut rules, rule);
+            }
             let steps =
                 draft.steps.iter().cloned().chain([format!("a prelude rewrites {}", problem.words())]).collect();
             if prelude::text(&rules, &draft.body).lines().count() > MOST_PRELUDE || ended().is_some() {
                 continue;
             }
-            found.extend(self.judge(problem, draft, Draft { rules, steps, ..draft.clone() }));
+            // A refusal is lines further down behind a prelude, without any other change.
+            let step = self.judge(problem, draft, Draft { rules, steps, ..draft.clone() });
+            found.extend(step.filter(|step| step.gain.healthy > 0));
         }
         found
     }

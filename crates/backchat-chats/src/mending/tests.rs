@@ -1,6 +1,7 @@
 //! Small templates, and their repairs.
 
 use super::*;
+use backchat_core::json;
 
 /// Frames of every role, with a refusal of late system messages.
 const FRAMED: &str = "\
@@ -90,6 +91,58 @@ fn a_prompt_is_added_only_if_it_is_named() {
     assert!(repaired(source, &[]).cured.iter().all(|cured| cured.problem != Problem::GenerationPrompt));
     let found = repaired(source, &[Problem::GenerationPrompt]);
     assert!(found.text.contains("{% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}"), "{}", found.text);
+}
+
+#[test]
+fn a_prompt_leaves_the_thoughts_open_and_stands_before_what_a_switch_writes() {
+    let turns = "{%- for m in messages %}{{- '<' ~ m.role ~ '>' }}{%- if m.role == 'assistant' %}\
+                 {{- '<think>' ~ (m.reasoning_content or '') ~ '</think>' }}{%- endif %}{{- m.content ~ '</>' }}\
+                 {%- endfor %}";
+    let switch = "\n{%- if add_generation_prompt %}\n  {%- if not (thinking | default(true)) %}{{- '<think></think>' }}\
+                  {%- endif %}\n{%- endif %}";
+    let prompt = |source: &str, thinking: bool| {
+        let found = repaired(source, &[Problem::GenerationPrompt]);
+        let template = ChatTemplate::compile(&found.text).unwrap();
+        let mut context = json::read(r#"{"messages": [{"role": "user", "content": "Q"}]}"#).unwrap();
+        if let Value::Object(context) = &mut context {
+            context.insert("add_generation_prompt", true.into());
+            context.insert("thinking", thinking.into());
+        }
+        let text = template.render(context.as_object().unwrap(), &RenderOptions::default()).unwrap().text;
+        (text.replace("<user>Q</>", ""), found.left.len())
+    };
+    let broken = switch.replace("'<think></think>'", "'\\n<think></think>'");
+    let lines = turns.replace("'<think>'", "'\\n<think>'");
+    for (source, thinking, wanted) in [
+        (format!("{lines}{broken}"), true, "<assistant>"),
+        (format!("{lines}{broken}"), false, "<assistant>\n<think></think>"),
+        (turns.to_owned(), true, "<assistant><think>"),
+        (format!("{turns}{switch}"), true, "<assistant>"),
+        (format!("{turns}{switch}"), false, "<assistant><think></think>"),
+    ] {
+        assert_eq!(prompt(&source, thinking), (wanted.to_owned(), 0), "{source}");
+    }
+}
+
+#[test]
+fn a_prompt_that_no_answer_shows_is_left_with_a_reason() {
+    // What is behind the last turn is not in the middle of a conversation.
+    let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\n\n\n";
+    let found = repaired(source, &[Problem::GenerationPrompt]);
+    assert_eq!((found.text.as_str(), found.cured.len(), found.left.len()), (source, 0, 1));
+}
+
+#[test]
+fn a_prelude_that_cures_nothing_is_not_written() {
+    // A type that is no text is refused, whatever else the tool has.
+    let source = "{%- macro ty(s) %}{{- {'string': 'text'}.get(s.type, 'any') }}{%- endmacro %}\
+                  {%- for t in tools or [] %}{{- t.function.name ~ (t.function.description or '') }}\
+                  {%- for n, p in ((t.function.parameters or {}).properties or {}) | items %}{{- n ~ ty(p) }}\
+                  {%- endfor %}{%- endfor %}\
+                  {%- for m in messages %}{{- '<' ~ m.role ~ '>' ~ m.content ~ '</>' }}{%- endfor %}";
+    let found = repaired(source, &[Problem::Tools]);
+    assert_eq!((found.text.as_str(), found.cured.len()), (source, 0));
+    assert_eq!(found.left.iter().map(|left| left.shapes.join(" ")).collect::<Vec<_>>(), ["any_of"]);
 }
 
 #[test]

@@ -79,22 +79,33 @@ pub(super) struct Trial {
     pub endings: Endings,
 }
 
-/// What a template should write at the end of a conversation, without white space around it; empty if it is unknown.
+/// What a template should write at the end of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Endings {
-    /// After the last answer.
+    /// After the last answer, without white space around it; empty if it is unknown.
     pub stop: String,
-    /// Before the next answer.
-    pub prompt: String,
+    /// Before the next answer, one of these; none if it is unknown.
+    pub prompts: Vec<String>,
 }
 
 impl Endings {
-    /// Whether a render is another one, and then a stop, a prompt, or both.
+    /// Whether a render is another one, and then a stop, a prompt, or both; or with a prompt before what a switch writes.
     pub fn extend(&self, before: &str, now: &str) -> bool {
+        if self.prompts.iter().any(|prompt| is_inserted(prompt, before, now)) {
+            return true;
+        }
         let Some(added) = now.strip_prefix(before.trim_end()).map(str::trim) else { return false };
         let after_stop = added.strip_prefix(self.stop.as_str()).map_or(added, str::trim_start);
-        after_stop.is_empty() || after_stop == self.prompt
+        after_stop.is_empty() || self.prompts.iter().any(|prompt| after_stop == prompt.trim())
     }
+}
+
+/// Whether a text is another one with a part inserted once.
+fn is_inserted(part: &str, before: &str, now: &str) -> bool {
+    now.match_indices(part).any(|(at, _)| {
+        let (start, end) = (now.get(..at), now.get(at + part.len()..));
+        start.is_some_and(|start| before.strip_prefix(start) == end)
+    })
 }
 
 /// Whether a text is another one with texts inserted.
@@ -326,12 +337,13 @@ mod tests {
 
     #[test]
     fn a_conversation_of_one_turn_gains_a_stop_or_a_prompt_and_nothing_else() {
-        let endings = Endings { stop: "</>".to_owned(), prompt: "<a>".to_owned() };
+        let endings = Endings { stop: "</>".to_owned(), prompts: vec!["<a>".to_owned()] };
         for (before, now, wanted) in [
             ("<u>Q</><a>A", "<u>Q</><a>A", true),
             ("<u>Q</><a>A", "<u>Q</><a>A</>\n", true),
             ("<u>Q</><a>A\n", "<u>Q</><a>A</>\n<a>", true),
             ("<u>Q</>\n", "<u>Q</>\n<a>", true),
+            ("<u>Q</><think></think>", "<u>Q</><a><think></think>", true),
             ("<u>Q</><a>A", "<u>Q</><a>A</></>", false),
             ("<u>Q</><a>A", "<u>Q</><a>B</>", false),
             ("<u>Q</><a>A", "<u>Q</><a>", false),
