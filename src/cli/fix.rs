@@ -87,12 +87,12 @@ impl Fix {
         note_typos(&compiled, global);
         let repairs = !self.generation || !self.problems.is_empty();
         let repair = repairs.then(|| self.repair(&source, &compiled, global));
-        if self.list {
-            super::print(&list(repair.as_ref()))?;
-            return Ok(exit(repair.as_ref()));
-        }
         if self.format == Format::Github {
             self.review(&source, repair.as_ref())?;
+            return Ok(exit(repair.as_ref()));
+        }
+        if self.list {
+            self.print_list(repair.as_ref())?;
             return Ok(exit(repair.as_ref()));
         }
         if let Some(repair) = repair.as_ref().filter(|repair| !repair.cured.is_empty()) {
@@ -178,6 +178,14 @@ impl Fix {
         };
         let review = answers::review(&source.template, repair, &source.file);
         Ok(super::print_json(&format!("{}\n", backchat_core::json::Value::Object(review)))?)
+    }
+
+    fn print_list(&self, repair: Option<&Repair>) -> Result<(), Failure> {
+        if self.format == Format::Text {
+            return Ok(super::print(&list(repair))?);
+        }
+        let report = repair.map_or_else(Object::new, Repair::to_object);
+        Ok(super::print_json(&format!("{}\n", backchat_core::json::Value::Object(report)))?)
     }
 
     /// Writes the template to its file, or prints it.

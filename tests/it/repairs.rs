@@ -84,6 +84,10 @@ fn fix_prints_the_template_or_writes_it() {
     late_system        alone, after_system, head                a repair is proved
     parts              system, user, assistant                  a repair is proved
     ");
+    let (code, out, _) = fix(&["--list", "--format", "json"]);
+    let cured = json::read(&out).unwrap().get("cured").and_then(|cured| cured.as_list().map(<[_]>::to_vec)).unwrap();
+    let ailments: Vec<_> = cured.iter().map(|cured| cured.get("ailment").unwrap().as_str().unwrap()).collect();
+    assert_eq!((code, ailments), (0, vec!["late_system", "parts"]));
     let (code, _, _) = fix(&["--write"]);
     let written = fs::read_to_string(folder.path().join("t.jinja")).unwrap();
     assert_eq!(code, 0);
