@@ -183,8 +183,20 @@ impl Failure {
     /// Whether another failure has the same cause.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let cause = |failure: &'_ Self| failure.boundary.as_ref().map(Boundary::cause);
-        (self.part, &self.what, self.is_retyped()) == (other.part, &other.what, other.is_retyped())
-            && cause(self) == cause(other)
+        let kind = |failure: &Self| (failure.part, failure.is_malformed(), failure.is_retyped());
+        kind(self) == kind(other) && self.what == other.what && cause(self) == cause(other)
+    }
+
+    /// Whether the message is right, and a region of the text is an error in the reference implementation all the same.
+    fn is_malformed(&self) -> bool {
+        self.expected == self.got
+    }
+
+    fn difference(&self) -> String {
+        match self.is_malformed() {
+            true => "the message is right, but a malformed region is an error in transformers".to_owned(),
+            false => format!("{} came back differently", self.what),
+        }
     }
 
     /// Whether only the types of arguments differ, not the text.
@@ -259,14 +271,14 @@ impl Failure {
             count => format!(", and {} more for the same cause", count - 1),
         };
         let boundary = self.boundary.as_ref().map_or_else(String::new, |boundary| format!(": {}", boundary.describe()));
-        format!("{}: {} came back differently{others}{boundary}", self.case, self.what)
+        format!("{}: {}{others}{boundary}", self.case, self.difference())
     }
 
     /// The wrong boundary, or else the part that came back differently.
     pub fn fault(&self) -> String {
         match &self.boundary {
             Some(boundary) => boundary.describe(),
-            None => format!("{} came back differently", self.what),
+            None => self.difference(),
         }
     }
 
@@ -399,8 +411,8 @@ mod tests {
             boundary: Some(boundary),
             prefix: "<bot>".to_owned(),
             text: "<say>Yes.".to_owned(),
-            expected: Value::Null,
-            got: Value::Null,
+            expected: "Yes.".into(),
+            got: "<say>Yes.".into(),
         }
     }
 
@@ -429,6 +441,10 @@ mod tests {
             (unknown.describe().as_str(), unknown.hint()),
             ("paragraphs after a question: content came back differently", None)
         );
+        let malformed = Failure { got: unknown.expected.clone(), ..unknown.clone() };
+        let right = "the message is right, but a malformed region is an error in transformers";
+        assert_eq!(malformed.describe(), format!("paragraphs after a question: {right}"));
+        assert!(!malformed.is_like(&unknown), "it is no example of a message that differs");
         assert_eq!(unknown.to_value().get("boundary"), Some(&Value::Null));
         let at = failure(1).to_value().get("boundary").and_then(|boundary| boundary.get("at").cloned());
         assert_eq!(at, Some(5.into()));
