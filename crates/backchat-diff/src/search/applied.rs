@@ -90,7 +90,7 @@ fn own_part(source: &ParsedSource, span: &Range<usize>) -> Option<Range<usize>> 
         (NodeKind::Call { .. }, NodeKind::Lookup { of, .. }) => of,
         _ => &first.span,
     };
-    (taken.start >= span.start && taken.end < span.end).then(|| taken.end..span.end)
+    (taken.start >= span.start && taken.end < span.end).then_some(taken.end..span.end)
 }
 
 #[cfg(test)]
