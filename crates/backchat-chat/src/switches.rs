@@ -1,7 +1,7 @@
 //! The variables that may switch a chat template's behavior.
 
 use super::ChatTemplate;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Number, Object, Value};
 
 /// Variables that are not switches: data, and how far to render.
 pub(crate) const GIVEN: [&str; 6] =
@@ -80,17 +80,35 @@ fn merged(one: Value, other: Value) -> Value {
 }
 
 /// Values just below and just above each constant, and one far above, of a variable that the template compares with
-/// numbers only: it cannot mean true or a text.
+/// numbers only, or with none: it cannot mean true or a text.
 fn numbers(compared: &[Value]) -> Option<Vec<Value>> {
-    let limits: Option<Vec<i64>> = compared.iter().map(Value::as_i64).collect();
+    let given = compared.iter().filter(|constant| **constant != Value::Null);
+    let limits: Option<Vec<&Number>> = given
+        .map(|constant| match constant {
+            Value::Number(limit) => Some(limit),
+            _ => None,
+        })
+        .collect();
     let mut values: Vec<Value> = Vec::new();
     for limit in limits.filter(|limits| !limits.is_empty())? {
-        let far = limit.saturating_mul(10).saturating_add(7);
-        for value in [limit, limit.saturating_add(1), limit.saturating_sub(1), far] {
-            backchat_core::push_new(&mut values, value.into());
+        for value in around(limit) {
+            backchat_core::push_new(&mut values, value);
         }
     }
     Some(values)
+}
+
+/// A number, the next ones of as many digits, and one far above.
+fn around(limit: &Number) -> [Value; 4] {
+    if let Some(limit) = limit.as_i64() {
+        let far = limit.saturating_mul(10).saturating_add(7);
+        return [limit, limit.saturating_add(1), limit.saturating_sub(1), far].map(Value::from);
+    }
+    let digits = limit.as_str().split_once('.').map_or(0, |(_, digits)| digits.len());
+    let step = 0.1_f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
+    let limit = limit.as_f64();
+    let rounded = |value: f64| format!("{value:.digits$}").parse::<f64>().unwrap_or(value);
+    [limit, rounded(limit + step), rounded(limit - step), rounded(limit * 10.0 + 7.0)].map(Value::from)
 }
 
 #[cfg(test)]
@@ -136,12 +154,15 @@ mod tests {
         for (source, values) in [
             ("{% if budget < 1024 %}{% endif %}", "[1024, 1025, 1023, 10247]"),
             ("{% if 0 < budget %}{% endif %}", "[0, 1, -1, 7]"),
+            ("{% if budget | int < 1024 %}{% endif %}", "[1024, 1025, 1023, 10247]"),
+            ("{% if heat > 0.7 or heat == none %}{% endif %}", "[0.7, 0.8, 0.6, 14.0]"),
+            ("{% if heat < 0.25 %}{% endif %}", "[0.25, 0.26, 0.24, 9.5]"),
             ("{% if budget %}{% endif %}", "[true, false]"),
             ("{% if budget == 'none' or budget > 3 %}{% endif %}", "[\"other\", false, \"none\", 3]"),
         ] {
             let template = ChatTemplate::compile(source).unwrap();
             let found = switches(&template, &Object::new()).remove(0);
-            assert_eq!((found.0, Value::List(found.1).to_string().as_str()), ("budget", values), "{source}");
+            assert_eq!(Value::List(found.1).to_string(), values, "{source}");
         }
     }
 }

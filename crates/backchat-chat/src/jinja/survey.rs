@@ -339,6 +339,7 @@ impl<'s> Survey<'s> {
     }
 
     fn note(&mut self, subject: &Expr<'s>, constant: json::Value) {
+        let (subject, constant) = solved(subject, constant);
         if let Some(path) = self.path(subject) {
             self.note_at(path, constant);
         }
@@ -364,6 +365,46 @@ fn constant(literal: &Literal) -> json::Value {
     }
 }
 
+/// What is left of an expression without its arithmetic, and what that must be for the expression to be this number: 500
+/// for `budget * 2` and 1000.
+fn solved<'e, 's>(subject: &'e Expr<'s>, number: json::Value) -> (&'e Expr<'s>, json::Value) {
+    let inner = match &subject.kind {
+        ExprKind::Binary(operator, sides) => solved_side(*operator, &sides.0, &sides.1, &number),
+        ExprKind::Filter(Some(of), name, _) if NUMERIC.contains(&name.as_str()) => Some((of.as_ref(), number.clone())),
+        _ => None,
+    };
+    inner.map_or((subject, number), |(inner, number)| solved(inner, number))
+}
+
+fn solved_side<'e, 's>(
+    operator: BinaryOp,
+    left: &'e Expr<'s>,
+    right: &'e Expr<'s>,
+    number: &json::Value,
+) -> Option<(&'e Expr<'s>, json::Value)> {
+    let (inner, other) = match (literal(left), literal(right)) {
+        (None, Some(other)) => (left, other.as_f64()?),
+        (Some(other), None) if matches!(operator, BinaryOp::Add | BinaryOp::Mul) => (right, other.as_f64()?),
+        _ => return None,
+    };
+    let result = number.as_f64()?;
+    let solved = match operator {
+        BinaryOp::Add => result - other,
+        BinaryOp::Sub => result + other,
+        BinaryOp::Mul => result / other,
+        BinaryOp::Div | BinaryOp::FloorDiv => result * other,
+        // A remainder is one of itself.
+        BinaryOp::Rem => result,
+        BinaryOp::Pow | BinaryOp::And | BinaryOp::Or => return None,
+    };
+    let whole = solved as i64;
+    let number = if whole as f64 == solved { whole.into() } else { solved.into() };
+    solved.is_finite().then_some((inner, number))
+}
+
+/// The filters that make a number of a text, or another one of a number.
+const NUMERIC: [&str; 4] = ["int", "float", "round", "abs"];
+
 /// The path that a value is read from, such as `message.role`, ignoring filters that only normalize it and what is there
 /// instead if it is absent.
 fn path(expression: &Expr<'_>) -> Option<String> {
@@ -375,6 +416,7 @@ fn path(expression: &Expr<'_>) -> Option<String> {
             _ => Some(format!("{}[]", path(of)?)),
         },
         ExprKind::Filter(Some(of), name, _) => match name.as_str() {
+            name if NUMERIC.contains(&name) => path(of),
             "lower" | "upper" | "trim" | "string" | "default" | "d" | "replace" => path(of),
             "list" | "join" | "selectattr" | "rejectattr" => path(of),
             "first" | "last" => Some(format!("{}[]", path(of)?)),
@@ -432,6 +474,12 @@ mod tests {
             ("{% if ms[0].role | lower == 'system' %}{% endif %}", r#"{"ms[].role": ["system"]}"#),
             ("{% if look.get('style', 'plain') == 'rich' %}{% endif %}", r#"{"look.style": ["rich"]}"#),
             ("{% if budget < 10 or 3 >= budget %}{% endif %}", r#"{"budget": [10, 3]}"#),
+            ("{% if budget | int < 10 or budget | default(0.5) > 0.7 %}{% endif %}", r#"{"budget": [10, 0.7]}"#),
+            ("{% if budget * 2 < 1000 or (budget - 5) / 10 > 2 %}{% endif %}", r#"{"budget": [500, 25]}"#),
+            ("{% if 100 * (budget | float) >= 90 or budget % 2 == 0 %}{% endif %}", r#"{"budget": [0.9, 0]}"#),
+            ("{% set e = budget | int %}{% if e + 1 > 4 %}{% endif %}", r#"{"budget": [3]}"#),
+            ("{% if budget * 0 == 1 or 8 / budget > 2 or budget + other > 3 %}{% endif %}", "{}"),
+            ("{% if name + '!' == 'Amber!' %}{% endif %}", "{}"),
             ("{% if a == b %}{% endif %}", "{}"),
             ("{% if (effort or 'low') == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
             ("{% set e = effort | default('low') %}{% if e == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
