@@ -109,9 +109,10 @@ impl OutcomeRecorder {
         self.decide(span, outcome, relation, left, right);
     }
 
-    /// Records a lookup in a dictionary by a computed key.
-    pub(crate) fn lookup(&self, span: &Span, dict: &Value, key: &Value, is_found: bool) {
-        if matches!(Kind::of(dict), Kind::Dict(_)) {
+    /// Records a lookup in a dictionary by a computed key. What is there instead of an absent key is not found.
+    pub(crate) fn lookup(&self, span: &Span, dict: &Value, key: &Value) {
+        if let Kind::Dict(entries) = Kind::of(dict) {
+            let is_found = entries.get(key).is_some_and(|found| !found.is_none());
             self.decide(span, is_found, Relation::Key, key, dict);
         }
     }
@@ -235,6 +236,7 @@ mod tests {
                 "{% for c in m.none or [] %}{% endfor %}",
                 &["m.none | Truth | null null | false", "m.none or [] | Items | 0 null | false"],
             ),
+            ("{{ {'low': 1}.get(level, 0) }}", &["{'low': 1}.get(level, 0) | Key | \"high\" [\"low\"] | false"]),
             ("{% if level is defined %}{% endif %}", &["level is defined | Test | null null | true"]),
             ("{% if m.text is string %}{% endif %}", &["m.text is string | Test | \"Hi?\" null | true"]),
             ("{% if false %}{% if m.text %}{% endif %}{% endif %}", &[]),

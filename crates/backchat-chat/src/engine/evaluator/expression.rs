@@ -220,9 +220,9 @@ impl<'r> Evaluator<'r> {
         }
     }
 
-    fn note_lookup(&self, link: &Link, dict: &Value, key: &Value, found: &Value) {
+    fn note_lookup(&self, link: &Link, dict: &Value, key: &Value) {
         if let Some(outcomes) = &self.run.outcomes {
-            outcomes.lookup(&link.span, dict, key, !found.is_undefined() && !found.is_none());
+            outcomes.lookup(&link.span, dict, key);
         }
     }
 
@@ -346,7 +346,7 @@ impl<'r> Evaluator<'r> {
             LinkKind::Item(key) => {
                 let key = self.operand(key)?;
                 let found = item(&value, &key)?;
-                self.note_lookup(link, &value, &key, &found);
+                self.note_lookup(link, &value, &key);
                 Ok(found)
             }
             LinkKind::Slice(bounds) => {
@@ -367,7 +367,7 @@ impl<'r> Evaluator<'r> {
                 let arguments = self.arguments(arguments)?;
                 let answer = self.method(&value, name, &arguments)?;
                 if let Some(key) = arguments.first().filter(|_| &*name.name == "get") {
-                    self.note_lookup(link, &value, key, &answer);
+                    self.note_lookup(link, &value, key);
                 }
                 Ok(answer)
             }
