@@ -14,4 +14,4 @@ pub use goals::{Coverage, Goal, Sought};
 pub use lines::{CoveredCondition, CoveredLine, lines};
 pub use listing::{listing, summary};
 pub use places::{Place, places};
-pub use suggestions::{Likeness, Suggested, argument_keys, suggestions};
+pub use suggestions::{Likeness, Offers, OtherTools, Suggested, argument_keys, offers, suggestions};

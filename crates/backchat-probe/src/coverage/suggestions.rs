@@ -3,6 +3,7 @@
 
 mod earlier;
 mod lookups;
+mod offers;
 mod sizes;
 mod texts;
 
@@ -14,6 +15,7 @@ use backchat_core::json::Value;
 use backchat_core::push_new;
 use earlier::earlier_texts;
 pub use lookups::argument_keys;
+pub use offers::{Offers, OtherTools, offers};
 use texts::{changed_by, constants, is_edge, is_from, is_name, literals, quoted};
 
 /// The longest text that is made to pass a threshold, in characters, and the most calls.
@@ -33,8 +35,8 @@ pub struct Suggested {
     pub history: Option<Vec<Message>>,
     /// Variables in addition to those of the known conversation.
     pub setting: Setting,
-    /// A tool that no known conversation offers.
-    pub tool: Option<String>,
+    /// Other tools on offer than those of the known conversations.
+    pub tools: Option<OtherTools>,
     /// The text that differs from the known answer, if it is one text.
     pub place: Option<Place>,
     /// How far it is a guess.
@@ -51,14 +53,14 @@ impl Suggested {
     }
 
     /// A known answer after other messages.
-    fn after(answer: Answer, history: Vec<Message>, words: &str) -> Self {
+    pub fn after(answer: Answer, history: Vec<Message>, words: &str) -> Self {
         Self { history: Some(history), likeness: Likeness::Earlier, ..Self::of(answer, words.to_owned()) }
     }
 
     /// An answer of other parts than the known one.
     fn of(answer: Answer, words: String) -> Self {
-        let (rounds, history, tool, place) = Default::default();
-        Self { answer, rounds, history, setting: Setting::new(), tool, place, likeness: Likeness::Part, words }
+        let (rounds, history, tools, place) = Default::default();
+        Self { answer, rounds, history, setting: Setting::new(), tools, place, likeness: Likeness::Part, words }
     }
 }
 
@@ -73,6 +75,8 @@ pub enum Likeness {
     Earlier,
     /// Nothing is known about the operands.
     Guess,
+    /// The condition may be about the tools on offer.
+    Offered,
 }
 
 /// Collects suggestions, each once.
@@ -123,12 +127,12 @@ impl Made<'_> {
 
     fn text(&mut self, place: Place, text: &str) {
         let answer = place.replaced(self.answer, text);
-        let tool = match place {
+        let tools = match place {
             Place::Name(_) if !is_name(text) => return,
-            Place::Name(_) => Some(text.to_owned()),
+            Place::Name(_) => Some(OtherTools::Also(text.to_owned())),
             _ => None,
         };
-        self.push(Suggested { tool, ..Suggested::again(answer, place, text) });
+        self.push(Suggested { tools, ..Suggested::again(answer, place, text) });
     }
 
     /// The answer, and those of the history.
@@ -221,7 +225,7 @@ impl Made<'_> {
     fn offer(&mut self, name: String) {
         if is_name(&name) {
             let words = format!("a tool named {} on offer", quoted(&name));
-            self.push(Suggested { tool: Some(name), ..Suggested::of(self.answer.clone(), words) });
+            self.push(Suggested { tools: Some(OtherTools::Also(name)), ..Suggested::of(self.answer.clone(), words) });
         }
     }
 
@@ -339,7 +343,11 @@ impl Made<'_> {
                     Value::Number(number) => {
                         if let Ok(limit) = number.as_str().parse::<i64>() {
                             let around = [limit, limit.saturating_add(1), limit.saturating_sub(1)];
-                            add(around.map(Value::from).into());
+                            // Or the number may be a part of a text, such as a version.
+                            let is_text = self.condition.contains("split(");
+                            add(around
+                                .map(|value| if is_text { value.to_string().into() } else { value.into() })
+                                .into());
                         }
                     }
                     Value::String(text) if !text.is_empty() => add(vec![text.as_str().into()]),
@@ -519,6 +527,7 @@ mod tests {
             ("{% if effort == 'high' %}{% endif %}", "`effort` set to \"high\""),
             ("{% if effort in ['low', 'high'] %}{% endif %}", "`effort` set to \"low\""),
             ("{% set e = effort | default(1) %}{% if e > 5 %}{% endif %}", "`effort` set to 6"),
+            ("{% if (style | default('1.0')).split('.')[0] | int >= 2 %}{% endif %}", "`style` set to \"2\""),
             ("{{ {'a': 1, 'b': 2}[style | default('a')] }}", "`style` set to \"b\""),
             ("{{ c.id | replace('call_', '') }}", "the id \"a1B2c3D4ecall_a1B2c3D4e\""),
             ("{{ m.thinking.split('\\n')[-1] }}", "the reasoning \"That is easy.\\nThat is easy.\""),

@@ -16,7 +16,7 @@ use super::{Part, Proof, judge};
 use backchat_core::json::Value;
 use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
-use backchat_probe::coverage::{Goal, Sought};
+use backchat_probe::coverage::{Goal, OtherTools, Sought};
 use backchat_probe::probe::Setting;
 use backchat_probe::probe::marks::Segmentation;
 
@@ -45,7 +45,8 @@ pub(in crate::derive) struct Branches {
 impl Branches {
     /// The tools of the conversations, as the parser takes them.
     pub fn tools(&self) -> Value {
-        let mut names: Vec<&str> = self.found.iter().filter_map(|branch| branch.case.tool.as_deref()).collect();
+        let others = self.found.iter().filter_map(|branch| branch.case.tools.as_ref());
+        let mut names: Vec<&str> = others.filter_map(OtherTools::name).collect();
         names.sort_unstable();
         names.dedup();
         let Value::List(mut tools) = conversations::tools() else { return Value::Null };
@@ -90,14 +91,17 @@ impl Proof<'_> {
     }
 
     /// Whether a template can mean the values of a setting: not true or false where it prints the value or compares it
-    /// with others.
+    /// with others, unless one of these is its spelling.
     pub(super) fn is_meant(&self, case: &Case) -> bool {
         case.setting.iter().all(|(name, value)| match value {
             Value::Bool(value) => {
                 let spelled = if *value { "True" } else { "False" };
                 let compared = self.plain.template().compared_constants().get(name).into_iter().flatten();
                 let found = self.branches().found.iter().filter_map(|branch| branch.case.setting.get(name));
-                !case.text.contains(spelled) && compared.chain(found).all(|value| value.as_bool().is_some())
+                let is_spelled = |text: &str| text.eq_ignore_ascii_case(spelled);
+                let mut others = compared.chain(found).filter(|value| value.as_bool().is_none()).peekable();
+                let is_plain = others.peek().is_none();
+                !case.text.contains(spelled) && (is_plain || others.filter_map(Value::as_str).any(is_spelled))
             }
             _ => true,
         })
@@ -334,6 +338,71 @@ mod tests {
             let marked = format!("{{{{ '<late>' if {condition} }}}}{{{{ m.content }}}}");
             let (losses, _) = proved(&format!("{count}{}", CHAT.replacen("{{ m.content }}", &marked, 1)));
             assert!(losses.iter().any(|loss| loss.contains("`brief` set to true")), "{condition}: {losses:?}");
+        }
+    }
+
+    #[test]
+    fn a_setting_that_is_compared_as_a_number_or_a_text_is_read_or_named() {
+        for (condition, value) in [
+            ("brief is defined and brief | int < 100", "99"),
+            ("brief is defined and brief * 2 < 1000", "499"),
+            ("brief is defined and brief % 2 == 0", "0"),
+            ("brief | default(0.5) > 0.7", "0.8"),
+            ("brief is defined and brief == 0.0", "0.0"),
+            ("brief is defined and brief | string | lower == 'false'", "false"),
+            ("brief is defined and brief | lower in ['0', 'false']", "false"),
+            ("(brief | default('1.0')).split('.')[0] | int >= 2", "\"2\""),
+        ] {
+            let marked = format!("{{{{ '<late>' if {condition} }}}}{{{{ m.content }}}}");
+            let (losses, _) = proved(&CHAT.replacen("{{ m.content }}", &marked, 1));
+            let named = format!("with `brief` set to {value}, the template");
+            assert!(losses.iter().any(|loss| loss.starts_with(&named)), "{condition}: {losses:?}");
+        }
+    }
+
+    #[test]
+    fn a_branch_that_the_tools_on_offer_decide_is_named() {
+        for (condition, words) in [
+            ("tools | length > 9", "10 tools on offer"),
+            ("tools | length <= 2", "2 tools on offer"),
+            ("'integer' not in tools | tojson", "tools without parameters"),
+            ("tool.function.strict", "a tool whose `function.strict` is true"),
+            ("tool.type == 'builtin'", "a tool whose `type` is \"builtin\""),
+            ("tool.function.server is defined", "a tool whose `function.server` is true"),
+            ("tool.get('x-async', false)", "a tool whose `x-async` is true"),
+            ("'old' in tool.function.description", "a tool whose `function.description` is \"A tool. old\""),
+            ("tool.function.description | length > 30", "a tool whose `function.description` is \"Word by word it"),
+            (
+                "tool.function.parameters.required | length > 1",
+                "a tool whose `function.parameters.required` is [\"query\", \"limit\"]",
+            ),
+            ("tools | selectattr('type', 'equalto', 'builtin') | list", "a tool whose `type` is \"builtin\""),
+        ] {
+            let each = "{% for c in m.tool_calls or [] %}";
+            let marked = format!(
+                "{each}{{% for tool in tools or [] if tool.function.name == c.function.name %}}\
+                 {{{{ '<late>' if {condition} }}}}{{% endfor %}}"
+            );
+            let (losses, _) = proved(&CHAT.replacen(each, &marked, 1));
+            let named = format!("with {words}");
+            assert!(losses.iter().any(|loss| loss.starts_with(&named)), "{condition}: {losses:?}");
+        }
+    }
+
+    #[test]
+    fn tools_that_only_the_prompt_describes_are_no_branch() {
+        let listed = "{% for tool in tools or [] %}{{ 'strict ' if tool.function.strict }}{{ tool.function.name }}\
+                      {{ ', of many' if tools | length > 9 }}{% endfor %}";
+        assert_eq!(proved(&format!("{listed}{CHAT}")), proved(CHAT));
+    }
+
+    #[test]
+    fn reasoning_is_tried_after_messages_that_only_the_plainest_answers_follow() {
+        for limit in [4, 5] {
+            let close = format!("{{{{ '</deep>' if messages | length > {limit} else '</weigh>' }}}}");
+            let (losses, _) = proved(&CHAT.replacen("</weigh>", &close, 1));
+            let named = "with an earlier call, the template";
+            assert!(losses.iter().any(|loss| loss.starts_with(named)), "{limit}: {losses:?}");
         }
     }
 

@@ -11,7 +11,7 @@ use crate::derive::recorded::Prompt;
 use crate::wire::marks;
 use backchat_core::json::Value;
 use backchat_core::text::slice;
-use backchat_probe::coverage::Place;
+use backchat_probe::coverage::{OtherTools, Place};
 use backchat_probe::probe::{Answer, Message, PART_BREAK, Prober, Setting};
 
 /// One turn to parse back.
@@ -38,15 +38,15 @@ pub(in crate::derive) struct Case {
     /// The whole render.
     pub whole: String,
     pub offers_tools: bool,
-    /// A tool that is offered besides those of the proof.
-    pub tool: Option<String>,
+    /// Other tools on offer than those of the proof.
+    pub tools: Option<OtherTools>,
 }
 
 impl Case {
     /// The prober that renders it.
     pub fn prober<'t>(&self, plain: &Prober<'t>, offers: &Prober<'t>) -> Prober<'t> {
         match self.offers_tools {
-            true => offering(offers, self.tool.as_deref()),
+            true => offering(offers, self.tools.as_ref()),
             false => plain.clone(),
         }
     }
@@ -63,22 +63,11 @@ impl Case {
     }
 }
 
-/// A prober that also offers a tool of this name, with the arguments of another one.
-pub(super) fn offering<'t>(offering: &Prober<'t>, tool: Option<&str>) -> Prober<'t> {
-    let Some((name, Value::List(tools))) = tool.zip(offering.offered().cloned()) else { return offering.clone() };
-    let mut tools = tools;
-    let Some(mut added) = tools.first().cloned() else { return offering.clone() };
-    let function = if added.get("function").is_some() {
-        let Value::Object(outer) = &mut added else { return offering.clone() };
-        outer.get_mut("function")
-    } else {
-        Some(&mut added)
-    };
-    if let Some(Value::Object(function)) = function {
-        function.insert("name", name.into());
-    }
-    tools.push(added);
-    offering.offering(Some(Value::List(tools)))
+/// A prober that offers other tools, if there are any.
+pub(super) fn offering<'t>(offering: &Prober<'t>, others: Option<&OtherTools>) -> Prober<'t> {
+    let usual = offering.offered().and_then(Value::as_list);
+    let tools = others.zip(usual).map(|(others, usual)| Value::List(others.among(usual)));
+    tools.map_or_else(|| offering.clone(), |tools| offering.offering(Some(tools)))
 }
 
 /// The shortest case of each kind.
@@ -285,7 +274,7 @@ impl<'p, 't> Cutter<'p, 't> {
             history: scene.history.messages.clone(),
             whole,
             offers_tools,
-            tool: None,
+            tools: None,
         })
     }
 }
@@ -372,7 +361,7 @@ impl Case {
             history: Vec::new(),
             whole: text.to_owned(),
             offers_tools: false,
-            tool: None,
+            tools: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Conversations with another text before the answer: what a user, a system message or a tool says may decide how a turn is
 //! written.
 
-use super::{Likeness, Made, Suggested, is_name, quoted};
+use super::{Likeness, Made, OtherTools, Suggested, is_name, quoted};
 use crate::probe::Message;
 use backchat_core::json::Value;
 
@@ -81,14 +81,14 @@ impl Made<'_> {
 
     /// Another text there.
     pub(super) fn before(&mut self, place: Earlier, text: &str) {
-        let tool = matches!(place, Earlier::Tool(_)).then(|| text.to_owned());
-        if tool.is_some() && !is_name(text) {
+        let tools = matches!(place, Earlier::Tool(_)).then(|| OtherTools::Also(text.to_owned()));
+        if tools.is_some() && !is_name(text) {
             return;
         }
         self.push(Suggested {
             history: Some(place.replaced(self.history, text)),
             likeness: Likeness::Earlier,
-            tool,
+            tools,
             ..Suggested::of(self.answer.clone(), format!("{} {}", place.words(self.history), quoted(text)))
         });
     }

@@ -4,14 +4,18 @@
 use super::super::Proof;
 use super::super::case::{Case, Cutter, TurnStarts, offering};
 use super::super::conversations::{self, History, Reach, TestAnswer};
+use super::super::request::Request;
 use super::super::turn_start::Cut;
 use super::super::verdict::Branching;
 use super::{Branch, Branches, setting_words};
 use backchat_chat::{Ran, Relation, ended};
 use backchat_core::diagnostic::line_column;
+use backchat_core::json::Value;
 use backchat_core::push_new;
-use backchat_probe::coverage::{Coverage, Goal, Likeness, Place, Sought, Suggested, argument_keys, suggestions};
-use backchat_probe::probe::{Answer, Message, Setting};
+use backchat_probe::coverage::{
+    Coverage, Goal, Likeness, Offers, OtherTools, Place, Sought, Suggested, argument_keys, offers, suggestions,
+};
+use backchat_probe::probe::{Answer, Message, Prober, Setting};
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 
@@ -26,6 +30,9 @@ const MOST_REFUSED: usize = 3;
 
 /// How many of them are mere guesses.
 const MOST_GUESSES: usize = 12;
+
+/// How many conversations with other tools on offer are rendered at most.
+const MOST_OFFERED: usize = 12;
 
 /// From how many conversations suggestions for one goal are made.
 const MOST_WITNESSES: usize = 3;
@@ -43,18 +50,29 @@ struct Known {
     history: Rc<[Message]>,
     setting: Setting,
     offers_tools: bool,
-    /// A tool that no known conversation offers.
-    tool: Option<String>,
+    tools: Option<OtherTools>,
 }
 
 impl Known {
+    fn prober<'t>(&self, proof: &Proof<'t>) -> Prober<'t> {
+        match self.offers_tools || self.tools.is_some() {
+            true => offering(&proof.offering, self.tools.as_ref()),
+            false => proof.plain.clone(),
+        }
+    }
+
     /// What runs when the answer follows a history.
     fn ran_after(&self, history: &[Message], proof: &Proof<'_>) -> Ran {
-        let Proof { plain, offering: offers, .. } = proof;
-        let tool = self.tool.as_deref();
-        let prober = if self.offers_tools || tool.is_some() { offering(offers, tool) } else { plain.clone() };
         let messages = [history, &[Message::Assistant(self.answer.clone())]].concat();
-        prober.ran(&messages, &self.setting, false).unwrap_or_default()
+        self.prober(proof).ran(&messages, &self.setting, false).unwrap_or_default()
+    }
+
+    /// The text from the end of its history on.
+    fn turn(&self, proof: &Proof<'_>) -> Option<String> {
+        let messages = [&self.history[..], &[Message::Assistant(self.answer.clone())]].concat();
+        let text = self.prober(proof).render(&messages, &self.setting, false)?;
+        let last = History::main(String::new(), self.history.to_vec()).last;
+        text.get(text.rfind(&*last)?..).map(str::to_owned)
     }
 }
 
@@ -85,6 +103,7 @@ struct Search<'p, 't> {
     histories: Vec<Before>,
     /// The arguments that the chat template looks up by name.
     argument_keys: Vec<String>,
+    offers: Offers,
 }
 
 /// A history after this many more turns of the user, each with an answer. A system message stays first.
@@ -95,11 +114,23 @@ fn after_rounds(history: &[Message], rounds: usize) -> Vec<Message> {
     [first, &vec![round; rounds].concat(), rest].concat()
 }
 
+/// The tools on offer, and what the chat template looks up in their definitions.
+fn usual_offers(proof: &Proof<'_>) -> Offers {
+    let offering = &proof.offering;
+    let tools = offering.offered().and_then(Value::as_list).unwrap_or_default().to_vec();
+    let said = Message::Assistant(Answer::calls(vec![conversations::plain_call()]));
+    let messages = [Message::User(conversations::QUESTION.to_owned()), said];
+    let paths = offering.paths(offering.request_shape(), &messages, &Setting::new());
+    let read = paths.iter().filter_map(|path| path.strip_prefix("tools[].").map(str::to_owned));
+    Offers { tools, read: read.collect() }
+}
+
 impl<'p, 't> Search<'p, 't> {
     fn new(proof: &'p Proof<'t>) -> Self {
         let (coverage, known, reached, refused, histories) = Default::default();
         let argument_keys = argument_keys(proof.plain.template().source());
-        Self { proof, coverage, known, left: MOST_RENDERS, reached, refused, histories, argument_keys }
+        let offers = usual_offers(proof);
+        Self { proof, coverage, known, left: MOST_RENDERS, reached, refused, histories, argument_keys, offers }
     }
 
     /// Records which branches the proof's own conversations take.
@@ -118,19 +149,21 @@ impl<'p, 't> Search<'p, 't> {
                 history: case.history.clone().into(),
                 setting: case.setting.clone(),
                 offers_tools: case.offers_tools,
-                tool: None,
+                tools: None,
             };
             self.watch(&known);
         }
         for (history, _) in histories {
-            let prober = if self.proof.request.always_tools { &self.proof.offering } else { &self.proof.plain };
+            let is_called = history.iter().any(|message| matches!(message, Message::Tool { .. }));
+            let offers_tools = self.proof.request.always_tools || is_called;
+            let prober = if offers_tools { &self.proof.offering } else { &self.proof.plain };
             let ran = prober.ran(history, &Setting::new(), true).unwrap_or_default();
             let history: Rc<[Message]> = history.into();
             let conditions = ran.decisions.iter().map(|decision| decision.span.clone()).collect();
             self.histories.push(Before { history: history.clone(), conditions });
             self.coverage.add(ran, &Answer::default());
-            let (answer, setting, tool) = Default::default();
-            self.known.push(Known { answer, history, setting, offers_tools: false, tool });
+            let (answer, setting, tools) = Default::default();
+            self.known.push(Known { answer, history, setting, offers_tools, tools });
         }
     }
 
@@ -152,15 +185,23 @@ impl<'p, 't> Search<'p, 't> {
         let variables = self.proof.plain.switches();
         let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
         let mut asked: Vec<Range<usize>> = Vec::new();
-        for likeness in [Likeness::Part, Likeness::Mentioned, Likeness::Earlier, Likeness::Guess] {
+        let every = [Likeness::Part, Likeness::Mentioned, Likeness::Earlier, Likeness::Guess, Likeness::Offered];
+        for likeness in every {
             // What is only guessed must not use up the renders.
-            self.left = if likeness == Likeness::Guess { self.left.min(MOST_GUESSES) } else { self.left };
+            self.left = match likeness {
+                Likeness::Guess => self.left.min(MOST_GUESSES),
+                Likeness::Offered => MOST_OFFERED,
+                _ => self.left,
+            };
             // Where one condition of several is reached, the next one is asked for the first time.
             loop {
                 let before = self.reached.len();
-                for goal in self.coverage.goals() {
-                    if self.left == 0 || self.reached.len() == MOST_FOUND || ended().is_some() {
+                for goal in self.goals(likeness) {
+                    if self.reached.len() == MOST_FOUND || ended().is_some() {
                         return;
+                    }
+                    if self.left == 0 {
+                        break;
                     }
                     let condition = source.get(goal.span.clone()).unwrap_or("");
                     // A condition that ran only now is first asked what likelier reasons suggest.
@@ -173,6 +214,18 @@ impl<'p, 't> Search<'p, 't> {
             }
             asked = self.coverage.goals().into_iter().map(|goal| goal.span).collect();
         }
+    }
+
+    /// What no conversation had. Where other tools are offered, that of the turn comes before that of the prompt, which
+    /// describes them.
+    fn goals(&self, likeness: Likeness) -> Vec<Goal> {
+        let mut goals = self.coverage.goals();
+        if likeness == Likeness::Offered {
+            let question = [Message::User(conversations::QUESTION.to_owned())];
+            let described = self.proof.offering.ran(&question, &Setting::new(), true).unwrap_or_default().decisions;
+            goals.sort_by_key(|goal| described.iter().any(|decision| decision.span == goal.span));
+        }
+        goals
     }
 
     /// The texts that decide a condition, among the parts beside which no answer had its outcome: what surrounds them may
@@ -200,14 +253,33 @@ impl<'p, 't> Search<'p, 't> {
         }
     }
 
+    /// The messages that decide a condition, if only the plainest answers follow them: other parts may be written differently
+    /// there.
+    fn seek_after(&mut self, own: usize) {
+        let goals = self.coverage.unmixed();
+        for (history, answer) in self.proof.written_anew() {
+            let is_after = |witness: &usize| {
+                *witness < own && self.known.get(*witness).is_some_and(|known| *known.history == history.messages[..])
+            };
+            let goal = goals.iter().rfind(|goal| !goal.is_own && goal.witnesses.iter().any(is_after)).cloned();
+            let witness = goal.as_ref().and_then(|goal| goal.witnesses.iter().find(|witness| is_after(witness)));
+            let known = witness.and_then(|witness| self.known.get(*witness)).cloned();
+            if let (Some(goal), Some(known), true) = (goal, known, self.reached.len() < MOST_FOUND) {
+                let words = history.name.strip_prefix("after ").unwrap_or(&history.name);
+                let suggested = Suggested::after(answer, history.messages.clone(), words);
+                self.reached.push(Reached { goal, suggested, known });
+            }
+        }
+    }
+
     /// A suggestion and, for a tool that a template knows, the same with the arguments that the template looks up.
     fn with_own_keys(&self, suggested: Suggested) -> Vec<Suggested> {
         let keys = &self.argument_keys;
-        if suggested.tool.is_none() || keys.is_empty() {
+        let Some(name) = suggested.tools.as_ref().and_then(OtherTools::name).filter(|_| !keys.is_empty()) else {
             return vec![suggested];
-        }
+        };
         let mut own = suggested.clone();
-        for call in own.answer.calls.iter_mut().filter(|call| Some(&call.name) == suggested.tool.as_ref()) {
+        for call in own.answer.calls.iter_mut().filter(|call| call.name == name) {
             // Code may be written bare up to its close: the line break before that is asked about by itself.
             call.arguments = keys.iter().map(|key| (key.clone(), LINES.trim_end().into())).collect();
         }
@@ -227,11 +299,17 @@ impl<'p, 't> Search<'p, 't> {
         };
         let bases =
             sorted(&goal.witnesses).into_iter().take(MOST_WITNESSES).chain(sorted(&goal.beside).into_iter().take(1));
-        let bases: Vec<Known> = bases.cloned().collect();
+        let mut bases: Vec<Known> = bases.cloned().collect();
+        if *likeness.end() == Likeness::Offered {
+            bases.sort_by_key(|base| base.answer.calls.is_empty());
+        }
         let enough = self.left.saturating_sub(MOST_TRIES);
         let mut before: Option<(Suggested, Known)> = None;
         for base in bases {
-            let made = suggestions(&goal, condition, (&base.answer, &base.history), variables);
+            let mut made = suggestions(&goal, condition, (&base.answer, &base.history), variables);
+            if likeness.contains(&Likeness::Offered) {
+                made.extend(offers(&goal, condition, &base.answer, &self.offers));
+            }
             let made: Vec<Suggested> = made.into_iter().flat_map(|suggested| self.with_own_keys(suggested)).collect();
             for suggested in made.into_iter().filter(|suggested| likeness.contains(&suggested.likeness)) {
                 let refused = self.refused.iter().filter(|span| **span == goal.span).count();
@@ -242,12 +320,16 @@ impl<'p, 't> Search<'p, 't> {
                 setting.extend(suggested.setting.iter().map(|(name, value)| (name.to_owned(), value.clone())));
                 let history = suggested.history.as_deref().unwrap_or(&base.history);
                 let history = after_rounds(history, suggested.rounds).into();
-                let Suggested { answer, tool, .. } = suggested.clone();
-                let known = Known { answer, history, setting, tool, ..base.clone() };
+                let Suggested { answer, tools, .. } = suggested.clone();
+                let known = Known { answer, history, setting, tools, ..base.clone() };
                 if self.known.contains(&known) {
                     continue;
                 }
                 self.left -= 1;
+                // Most conditions on tools are about the text that describes them.
+                if suggested.likeness == Likeness::Offered && self.has_same_turn(&base, &known) {
+                    continue;
+                }
                 if suggested.history.is_some() && self.is_reached_before(&goal, &known) {
                     before.get_or_insert((suggested, known));
                 } else if self.is_reached_by(&goal, &suggested, known) {
@@ -258,6 +340,12 @@ impl<'p, 't> Search<'p, 't> {
         if let Some((suggested, known)) = before.filter(|_| !self.coverage.has(&goal)) {
             self.is_reached_by(&goal, &suggested, known);
         }
+    }
+
+    /// Whether other tools on offer have the turn written as the usual ones do.
+    fn has_same_turn(&self, base: &Known, known: &Known) -> bool {
+        let usual = Known { offers_tools: true, ..base.clone() };
+        usual.turn(self.proof) == known.turn(self.proof)
     }
 
     /// Whether the turns before an answer ask about the condition, so that the answer may not be what it asks about.
@@ -288,6 +376,26 @@ impl<'p, 't> Search<'p, 't> {
     }
 }
 
+impl Proof<'_> {
+    /// The histories that only the plainest answers follow and after which an answer of all parts is written differently, with
+    /// that answer.
+    fn written_anew(&self) -> Vec<(History, Answer)> {
+        let Request { calls, reasoning_input, .. } = &self.request;
+        let mut answer = Answer::content("Let me look.");
+        answer.calls.extend(calls.shown.then(conversations::plain_call));
+        answer.reasoning = reasoning_input.as_ref().map(|_| conversations::PLAIN_THOUGHT.to_owned());
+        let said = TestAnswer::new("an answer of all parts", answer, Reach::Value, calls.named_ids);
+        let turns: Vec<(History, Option<String>)> = self.cut(|cutter| {
+            let histories = cutter.histories.clone().into_iter().enumerate();
+            histories.map(|(at, history)| (history, cutter.case(&said, at, 0).map(|case| case.text))).collect()
+        });
+        let (brief, usual): (Vec<_>, Vec<_>) = turns.into_iter().partition(|(history, _)| history.is_brief);
+        let is_new = |turn: &Option<String>| turn.is_some() && !usual.iter().any(|(_, known)| known == turn);
+        let found = brief.into_iter().filter(|(_, turn)| is_new(turn));
+        found.map(|(history, _)| (history, said.answer.clone())).collect()
+    }
+}
+
 impl Reached {
     fn is_change(&self) -> bool {
         matches!(self.goal.sought, Sought::Change(..))
@@ -300,9 +408,10 @@ impl Reached {
         let usual = conversations::answers(named_ids, &[]).into_iter();
         let usual = usual.filter(|said| matches!(said.reach, Reach::Settings | Reach::Rewritten));
         // So does a tool that is only on offer.
-        let is_offer = self.suggested.tool.is_some() && self.suggested.place.is_none();
-        if self.suggested.history.is_some() || is_offer {
-            return usual.collect();
+        let tools = &self.suggested.tools;
+        if self.suggested.history.is_some() || tools.is_some() && self.suggested.place.is_none() {
+            let has = |name: &str| tools.as_ref().is_none_or(|tools| tools.has(name));
+            return usual.filter(|said| said.answer.calls.iter().all(|call| has(&call.name))).collect();
         }
         if self.suggested.setting.is_empty() {
             // A tool may have a mark instead of its name, and so may one with a certain argument.
@@ -311,7 +420,7 @@ impl Reached {
             let name = format!("an answer with {}", self.suggested.words);
             let tested =
                 |name: &str, answer| TestAnswer { keeps, ..TestAnswer::new(name, answer, Reach::Value, named_ids) };
-            let is_usual = self.suggested.rounds == 0 && self.suggested.tool.is_none();
+            let is_usual = self.suggested.rounds == 0 && self.suggested.tools.is_none();
             let is_own = is_usual && proof.cases.iter().any(|case| case.said == self.suggested.answer);
             let (itself, others): (Vec<_>, Vec<_>) =
                 self.companions().into_iter().partition(|(_, answer, _)| *answer == self.suggested.answer);
@@ -405,9 +514,9 @@ impl Reached {
     fn branches(&self, proof: &Proof<'_>, all: &[Reached]) -> Vec<Branch> {
         let Proof { plain, request, tokens, .. } = proof;
         let said = self.said(proof, all);
-        let Suggested { rounds, tool, history, .. } = &self.suggested;
+        let Suggested { rounds, tools, history, .. } = &self.suggested;
         let is_after_known = *rounds == 0 && history.is_none();
-        if self.known.setting.is_empty() && tool.is_none() && is_after_known {
+        if self.known.setting.is_empty() && tools.is_none() && is_after_known {
             return self.listed(proof, proof.cut(|cutter| cutter.cases(&said)));
         }
         let calls = request.calls;
@@ -426,7 +535,7 @@ impl Reached {
                 histories
             }
         };
-        let offers = offering(&proof.offering, tool.as_deref());
+        let offers = offering(&proof.offering, tools.as_ref());
         let mut request = request.clone();
         request.usage.settings = vec![self.known.setting.clone()];
         let turn_starts = TurnStarts::default();
@@ -437,7 +546,7 @@ impl Reached {
     fn listed(&self, proof: &Proof<'_>, cases: Vec<Case>) -> Vec<Branch> {
         let plain = &proof.plain;
         let line = line_column(plain.template().source(), self.goal.span.start).0;
-        let Suggested { words, setting, tool, .. } = &self.suggested;
+        let Suggested { words, setting, tools, .. } = &self.suggested;
         let earlier = self.known.setting.iter().filter(|(name, _)| !setting.contains_key(name));
         let earlier: Setting = earlier.map(|(name, value)| (name.to_owned(), value.clone())).collect();
         let words = match earlier.is_empty() {
@@ -446,7 +555,7 @@ impl Reached {
         };
         let is_exact = !self.is_change();
         let branch = |case: Case| Branch {
-            case: Case { tool: tool.clone(), ..case },
+            case: Case { tools: tools.clone(), ..case },
             words: words.clone(),
             line,
             goal: self.goal.clone(),
@@ -464,6 +573,7 @@ impl Branches {
         let own = search.known.len();
         search.seek();
         search.seek_beside(own);
+        search.seek_after(own);
         let (conditions, both) = search.coverage.conditions();
         let found = search.reached.iter().flat_map(|reached| reached.branches(proof, &search.reached)).collect();
         let source = proof.plain.template().source();

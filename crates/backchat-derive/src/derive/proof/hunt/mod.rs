@@ -122,7 +122,7 @@ impl Proof<'_> {
         let fates = self.branch_fates(template);
         let is_read = |messages: &[Message]| {
             let mut after = fates.iter().filter(|(branch, _)| branch.case.history == messages);
-            after.all(|(branch, fate)| branch.case.tool.is_none() && matches!(fate, Fate::Passed))
+            after.all(|(branch, fate)| branch.case.tools.is_none() && matches!(fate, Fate::Passed))
         };
         let mut found: Vec<History> = Vec::new();
         for (branch, _) in &fates {
