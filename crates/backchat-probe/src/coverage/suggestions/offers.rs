@@ -198,7 +198,7 @@ fn looked_up(expression: &str) -> Vec<String> {
     let selected = expression
         .split("attr(")
         .skip(1)
-        .filter_map(|rest| name(rest))
+        .filter_map(name)
         .flat_map(|path| path.split('.').map(str::to_owned).collect::<Vec<_>>());
     distinct(dots.chain(selected))
 }
