@@ -43,7 +43,8 @@ pub(in crate::derive) struct Branches {
 }
 
 impl Branches {
-    /// The tools of the conversations, as the parser takes them.
+    /// The tools of the conversations, as the parser takes them. Those of which only the definition is another one keep the
+    /// types of the usual ones.
     pub fn tools(&self) -> Value {
         let others = self.found.iter().filter_map(|branch| branch.case.tools.as_ref());
         let mut names: Vec<&str> = others.filter_map(OtherTools::name).collect();
@@ -387,6 +388,22 @@ mod tests {
             let named = format!("with {words}");
             assert!(losses.iter().any(|loss| loss.starts_with(&named)), "{condition}: {losses:?}");
         }
+    }
+
+    #[test]
+    fn conditions_on_tools_that_change_nothing_leave_renders_for_those_that_do() {
+        let each = "{% for c in m.tool_calls or [] %}";
+        let idle: String =
+            ["'x' in tool.function.description", "tool.function.description | length > 20", "tool.function.a"]
+                .map(|condition| format!("{{% if {condition} %}}{{% endif %}}"))
+                .concat();
+        let marked = format!(
+            "{each}{{% for tool in tools or [] if tool.function.name == c.function.name %}}{idle}\
+             {{{{ '<late>' if tool.function.server is defined }}}}{{% endfor %}}"
+        );
+        let (losses, _) = proved(&CHAT.replacen(each, &marked, 1));
+        let named = "with a tool whose `function.server` is true";
+        assert!(losses.iter().any(|loss| loss.starts_with(named)), "{losses:?}");
     }
 
     #[test]

@@ -115,8 +115,9 @@ fn counts(goal: &Goal, usual: usize) -> Vec<usize> {
 fn counted(tools: &[Value], count: usize, answer: &Answer) -> Vec<Value> {
     let is_called = |tool: &&Value| answer.calls.iter().any(|call| is_named(tool, &call.name));
     let (called, others): (Vec<&Value>, Vec<&Value>) = tools.iter().partition(is_called);
-    let spare = (1..).filter_map(|at| Some(renamed(tools.last()?, &format!("spare_{at}"))));
-    called.into_iter().chain(others).cloned().chain(spare.take(count)).take(count).collect()
+    let last = tools.last().into_iter();
+    let spare = last.flat_map(|last| (1..=count).map(|at| renamed(last, &format!("spare_{at}"))));
+    called.into_iter().chain(others).cloned().chain(spare).take(count).collect()
 }
 
 /// What a key of a definition may be for the goal; nothing if it is absent then.
@@ -269,7 +270,7 @@ mod tests {
         for (condition, names) in [
             ("tool.function.strict", &["function", "strict"][..]),
             ("tool['x-async'] and tool.get('kind', 'old') == \"new\"", &["x-async", "kind"]),
-            ("tools | selectattr('function.strict') | list", &["function", "strict"]),
+            ("tools | selectattr('function.strict') | list", &["strict", "function"]),
             ("tools | length > 3", &[]),
         ] {
             assert_eq!(looked_up(condition), names, "{condition}");

@@ -31,8 +31,13 @@ const MOST_REFUSED: usize = 3;
 /// How many of them are mere guesses.
 const MOST_GUESSES: usize = 12;
 
-/// How many conversations with other tools on offer are rendered at most.
+/// How many conversations with other tools on offer are asked what they take.
 const MOST_OFFERED: usize = 12;
+
+/// How many of them may have the same turn as with the usual tools, which most conditions on tools leave as it is: for one
+/// goal, so that it does not use up what others need, and in all.
+const MOST_SAME_OF_GOAL: usize = 4;
+const MOST_SAME: usize = 20;
 
 /// From how many conversations suggestions for one goal are made.
 const MOST_WITNESSES: usize = 3;
@@ -100,6 +105,8 @@ struct Search<'p, 't> {
     reached: Vec<Reached>,
     /// The conditions for which a conversation was refused.
     refused: Vec<Range<usize>>,
+    /// Conversations with other tools on offer whose turn is the same as with the usual ones.
+    same_turns: Vec<Known>,
     histories: Vec<Before>,
     /// The arguments that the chat template looks up by name.
     argument_keys: Vec<String>,
@@ -128,9 +135,11 @@ fn usual_offers(proof: &Proof<'_>) -> Offers {
 impl<'p, 't> Search<'p, 't> {
     fn new(proof: &'p Proof<'t>) -> Self {
         let (coverage, known, reached, refused, histories) = Default::default();
+        let same_turns = Vec::new();
         let argument_keys = argument_keys(proof.plain.template().source());
         let offers = usual_offers(proof);
-        Self { proof, coverage, known, left: MOST_RENDERS, reached, refused, histories, argument_keys, offers }
+        let left = MOST_RENDERS;
+        Self { proof, coverage, known, left, reached, refused, same_turns, histories, argument_keys, offers }
     }
 
     /// Records which branches the proof's own conversations take.
@@ -305,6 +314,7 @@ impl<'p, 't> Search<'p, 't> {
         }
         let enough = self.left.saturating_sub(MOST_TRIES);
         let mut before: Option<(Suggested, Known)> = None;
+        let mut same = 0;
         for base in bases {
             let mut made = suggestions(&goal, condition, (&base.answer, &base.history), variables);
             if likeness.contains(&Likeness::Offered) {
@@ -325,11 +335,10 @@ impl<'p, 't> Search<'p, 't> {
                 if self.known.contains(&known) {
                     continue;
                 }
-                self.left -= 1;
-                // Most conditions on tools are about the text that describes them.
-                if suggested.likeness == Likeness::Offered && self.has_same_turn(&base, &known) {
+                if suggested.likeness == Likeness::Offered && self.is_idle(&base, &known, &mut same) {
                     continue;
                 }
+                self.left -= 1;
                 if suggested.history.is_some() && self.is_reached_before(&goal, &known) {
                     before.get_or_insert((suggested, known));
                 } else if self.is_reached_by(&goal, &suggested, known) {
@@ -342,10 +351,18 @@ impl<'p, 't> Search<'p, 't> {
         }
     }
 
-    /// Whether other tools on offer have the turn written as the usual ones do.
-    fn has_same_turn(&self, base: &Known, known: &Known) -> bool {
+    /// Whether other tools on offer have the turn written as the usual ones do, which is not asked if too many have had.
+    fn is_idle(&mut self, base: &Known, known: &Known, same: &mut usize) -> bool {
+        if *same == MOST_SAME_OF_GOAL || self.same_turns.len() == MOST_SAME || self.same_turns.contains(known) {
+            return true;
+        }
         let usual = Known { offers_tools: true, ..base.clone() };
-        usual.turn(self.proof) == known.turn(self.proof)
+        let is_same = usual.turn(self.proof) == known.turn(self.proof);
+        if is_same {
+            *same += 1;
+            self.same_turns.push(known.clone());
+        }
+        is_same
     }
 
     /// Whether the turns before an answer ask about the condition, so that the answer may not be what it asks about.
