@@ -98,13 +98,16 @@ fn numbers(compared: &[Value]) -> Option<Vec<Value>> {
     Some(values)
 }
 
+/// The most digits after the point of a number next to another one: a third has more than tell it from its neighbors.
+const MOST_DIGITS: usize = 6;
+
 /// A number, the next ones of as many digits, and one far above.
 fn around(limit: &Number) -> [Value; 4] {
     if let Some(limit) = limit.as_i64() {
         let far = limit.saturating_mul(10).saturating_add(7);
         return [limit, limit.saturating_add(1), limit.saturating_sub(1), far].map(Value::from);
     }
-    let digits = limit.as_str().split_once('.').map_or(0, |(_, digits)| digits.len());
+    let digits = limit.as_str().split_once('.').map_or(MOST_DIGITS, |(_, digits)| digits.len().min(MOST_DIGITS));
     let step = 0.1_f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
     let limit = limit.as_f64();
     let rounded = |value: f64| format!("{value:.digits$}").parse::<f64>().unwrap_or(value);
@@ -157,6 +160,8 @@ mod tests {
             ("{% if budget | int < 1024 %}{% endif %}", "[1024, 1025, 1023, 10247]"),
             ("{% if heat > 0.7 or heat == none %}{% endif %}", "[0.7, 0.8, 0.6, 14.0]"),
             ("{% if heat < 0.25 %}{% endif %}", "[0.25, 0.26, 0.24, 9.5]"),
+            ("{% if heat * 8 < 1 %}{% endif %}", "[0.125, 0.126, 0.124, 8.25]"),
+            ("{% if heat * 3 < 10 %}{% endif %}", "[3.3333333333333335, 3.333334, 3.333332, 40.333333]"),
             ("{% if budget %}{% endif %}", "[true, false]"),
             ("{% if budget == 'none' or budget > 3 %}{% endif %}", "[\"other\", false, \"none\", 3]"),
         ] {

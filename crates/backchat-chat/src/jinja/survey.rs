@@ -397,9 +397,12 @@ fn solved_side<'e, 's>(
         BinaryOp::Rem => result,
         BinaryOp::Pow | BinaryOp::And | BinaryOp::Or => return None,
     };
-    let whole = solved as i64;
-    let number = if whole as f64 == solved { whole.into() } else { solved.into() };
-    solved.is_finite().then_some((inner, number))
+    if !solved.is_finite() {
+        return None;
+    }
+    // A float holds every whole number up to this one.
+    let is_whole = solved.fract() == 0.0 && solved.abs() <= 2_f64.powi(53);
+    Some((inner, if is_whole { (solved as i64).into() } else { solved.into() }))
 }
 
 /// The filters that make a number of a text, or another one of a number.

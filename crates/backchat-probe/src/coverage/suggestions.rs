@@ -344,10 +344,10 @@ impl Made<'_> {
                         if let Ok(limit) = number.as_str().parse::<i64>() {
                             let around = [limit, limit.saturating_add(1), limit.saturating_sub(1)];
                             // Or the number may be a part of a text, such as a version.
-                            let is_text = self.condition.contains("split(");
-                            add(around
-                                .map(|value| if is_text { value.to_string().into() } else { value.into() })
-                                .into());
+                            if is_of_text(self.condition) {
+                                add(around.map(|value| value.to_string().into()).into());
+                            }
+                            add(around.map(Value::from).into());
                         }
                     }
                     Value::String(text) if !text.is_empty() => add(vec![text.as_str().into()]),
@@ -409,6 +409,17 @@ fn mentions(expression: &str, name: &str) -> bool {
         let after = expression.get(at + name.len()..).and_then(|text| text.chars().next());
         !before.is_some_and(|c| is_part(c) || c == '.') && !after.is_some_and(is_part)
     })
+}
+
+/// Whether a condition has what a text has and no number: a method, an index or a slice.
+fn is_of_text(condition: &str) -> bool {
+    let is_method = |(at, _): (usize, &str)| {
+        let name = condition.get(at + 1..).and_then(|rest| rest.split_once('(')).map(|(name, _)| name);
+        name.is_some_and(|name| {
+            name != "get" && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        })
+    };
+    condition.contains('[') || condition.match_indices('.').any(is_method)
 }
 
 #[cfg(test)]
