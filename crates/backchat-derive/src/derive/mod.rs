@@ -493,6 +493,7 @@ mod tests {
             part: Part::Content,
             what: String::new(),
             boundary: None,
+            is_malformed: false,
             prefix: String::new(),
             text: String::new(),
             expected: Value::Null,

@@ -477,6 +477,7 @@ mod tests {
             part: Part::Content,
             what: "content".to_owned(),
             boundary: None,
+            is_malformed: false,
             prefix: String::new(),
             text: "Yes.".to_owned(),
             expected: Value::Null,

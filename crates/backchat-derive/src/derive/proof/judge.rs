@@ -76,7 +76,7 @@ impl<'a, 't> Judge<'a, 't> {
                         let parse = Parse::new(&case.expected, &events, &read, offset);
                         let boundary = parse.wrong_boundary(part, &message, self.reasoning);
                         let failure = self.failure(case, text, part, part.describe(), Value::Object(message));
-                        return Fate::Failed(Box::new(Failure { boundary, ..failure }));
+                        return Fate::Failed(Box::new(Failure { boundary, is_malformed: is_same, ..failure }));
                     }
                 }
             }

@@ -514,6 +514,7 @@ mod tests {
             part: Part::Content,
             what: what.to_owned(),
             boundary: None,
+            is_malformed: false,
             prefix: String::new(),
             text: text.to_owned(),
             expected: Value::Null,

@@ -102,6 +102,8 @@ pub struct Failure {
     pub what: String,
     /// The boundary that is wrong, if the text shows it.
     pub(in crate::derive) boundary: Option<Boundary>,
+    /// Whether the message is right, and a region of the text is an error in the reference implementation all the same.
+    pub(in crate::derive) is_malformed: bool,
     /// The prompt.
     pub prefix: String,
     /// The model's turn.
@@ -173,6 +175,7 @@ impl Failure {
             part,
             what,
             boundary: None,
+            is_malformed: false,
             prefix: case.prefix.clone(),
             text: case.text.clone(),
             expected,
@@ -183,17 +186,12 @@ impl Failure {
     /// Whether another failure has the same cause.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let cause = |failure: &'_ Self| failure.boundary.as_ref().map(Boundary::cause);
-        let kind = |failure: &Self| (failure.part, failure.is_malformed(), failure.is_retyped());
+        let kind = |failure: &Self| (failure.part, failure.is_malformed, failure.is_retyped());
         kind(self) == kind(other) && self.what == other.what && cause(self) == cause(other)
     }
 
-    /// Whether the message is right, and a region of the text is an error in the reference implementation all the same.
-    fn is_malformed(&self) -> bool {
-        self.expected == self.got
-    }
-
     fn difference(&self) -> String {
-        match self.is_malformed() {
+        match self.is_malformed {
             true => "the message is right, but a malformed region is an error in transformers".to_owned(),
             false => format!("{} came back differently", self.what),
         }
@@ -409,6 +407,7 @@ mod tests {
             part: Part::Content,
             what: "content".to_owned(),
             boundary: Some(boundary),
+            is_malformed: false,
             prefix: "<bot>".to_owned(),
             text: "<say>Yes.".to_owned(),
             expected: "Yes.".into(),
@@ -441,7 +440,7 @@ mod tests {
             (unknown.describe().as_str(), unknown.hint()),
             ("paragraphs after a question: content came back differently", None)
         );
-        let malformed = Failure { got: unknown.expected.clone(), ..unknown.clone() };
+        let malformed = Failure { is_malformed: true, ..unknown.clone() };
         let right = "the message is right, but a malformed region is an error in transformers";
         assert_eq!(malformed.describe(), format!("paragraphs after a question: {right}"));
         assert!(!malformed.is_like(&unknown), "it is no example of a message that differs");
