@@ -113,8 +113,12 @@ impl Choices {
             found.extend((0..cuts).map(|cut| Choices { cut, ..*self }));
         }
         if topics.contains(&Topic::Reasoning) || topics.contains(&Topic::Content) {
-            let ends = [ThoughtEnd::FirstMark, ThoughtEnd::WholeOrFirst, ThoughtEnd::Turn];
-            found.extend(ends.map(|thought_end| Choices { thought_end, ..*self }));
+            found.extend([ThoughtEnd::FirstMark, ThoughtEnd::Turn].map(|thought_end| Choices { thought_end, ..*self }));
+            let has_several = wire.reasoning.as_ref().is_some_and(|reasoning| {
+                let close = reasoning.close.trim();
+                wire.segmentation.first(close).is_some_and(|first| first != close)
+            });
+            found.extend(has_several.then_some(Choices { thought_end: ThoughtEnd::WholeOrFirst, ..*self }));
             found.push(Choices { drops_stray: true, ..*self });
         }
         found.retain(|choices| choices != self);
@@ -173,7 +177,7 @@ mod tests {
         let plain = Choices::default();
         let about = |topics: &[Topic]| plain.neighbors(&wire, topics);
         let is_about_thoughts = |choices: &Choices| choices.thought_end != ThoughtEnd::Whole || choices.drops_stray;
-        assert_eq!(about(&[Topic::Reasoning]).len(), 4);
+        assert_eq!(about(&[Topic::Reasoning]).len(), 3);
         assert!(about(&[Topic::Reasoning]).iter().all(is_about_thoughts));
         assert!(!about(&[Topic::Calls]).iter().any(is_about_thoughts));
         // Wrong content may be due to either.

@@ -41,7 +41,7 @@ impl OrdinaryDelimiters {
         Self {
             calls: both(calls),
             numbered: calls.and_then(|field| number_in_brackets(field.open.as_ref()?.pattern())),
-            arguments: calls.filter(|field| field.content.delimits_itself()).and_then(typical_arguments),
+            arguments: calls.and_then(typical_arguments),
             reasoning: both(reasoning),
             strings: strings.filter(|text| is_ordinary(text)).collect(),
         }
@@ -80,8 +80,8 @@ impl OrdinaryDelimiters {
         said.into_iter().map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).collect()
     }
 
-    /// Answers that have the text that opens calls behind what ends them, as two calls have it, if both are ordinary text:
-    /// what closes them, or arguments that end by themselves. Their name is that of the answer with the opening alone.
+    /// Answers that have the text that opens calls, if that is ordinary text, behind what ends them, as two calls have it: what
+    /// closes them, or arguments that end by themselves. Their name is that of the answer with the opening alone.
     pub fn behind_calls(&self, named_ids: bool) -> Vec<TestAnswer> {
         let [Some(open), close] = &self.calls else { return Vec::new() };
         let said = |end: &String| {
@@ -97,9 +97,10 @@ impl OrdinaryDelimiters {
     }
 }
 
-/// Arguments as a field reads them.
+/// Arguments that end by themselves, as a field reads them. A list of calls is no prose.
 fn typical_arguments(field: &Field) -> Option<String> {
-    field.content.typical_body().map(|(text, _)| text)
+    let content = Some(&field.content).filter(|content| content.delimits_itself() && !content.is_call_list())?;
+    content.typical_body().map(|(text, _)| text)
 }
 
 /// Whether answers and code may contain a text.
