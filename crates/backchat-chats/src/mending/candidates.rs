@@ -455,13 +455,13 @@ impl Workshop<'_, '_, '_> {
         self.all_conditions(found);
     }
 
-    /// Where the branches of the template begin that ask for a prompt.
+    /// Where the branches of the template begin that ask for a prompt, or whether there is none: the trial tells.
     fn prompt_branches(&self) -> impl Iterator<Item = usize> {
         let tests = self.places.nodes.iter().flat_map(|node| match &node.kind {
             NodeKind::If(branches) => branches.iter().filter_map(|branch| branch.test.clone()).collect(),
             _ => Vec::new(),
         });
-        let asks = |test: &Range<usize>| self.places.text(test).trim() == "add_generation_prompt";
+        let asks = |test: &Range<usize>| self.places.text(test).contains("add_generation_prompt");
         tests.filter(asks).filter_map(|test| Some(test.end + self.places.source.get(test.end..)?.find("%}")? + 2))
     }
 

@@ -1,7 +1,7 @@
 //! The prompt that a template lacks: what its answers begin with, whether they think or not, under each of its switches.
 
 use backchat_chat::switches;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Value;
 use backchat_core::push_new;
 use backchat_core::text::{common_start, slice};
 use backchat_probe::doctor::agents::said::{answer, user};
@@ -16,7 +16,7 @@ const A: &str = needle::CONTENT;
 const LATER: &str = needle::LATER;
 
 /// How many values of switches are tried.
-const MOST_SETTINGS: usize = 24;
+const MOST_SETTINGS: usize = 48;
 
 /// The renders of a template under one setting.
 struct Under<'b, 'p, 't> {
@@ -124,11 +124,8 @@ pub(super) fn prompted(base: &Base<'_, '_>, messages: &[Value]) -> Option<Case> 
 
 /// The same under each switch: a prompt that one of them writes must not follow another.
 pub(super) fn under_switches(base: &Base<'_, '_>, messages: &[Value]) -> Vec<Case> {
-    let switches = switches(base.probe.template(), &Object::new()).into_iter();
-    let settings = switches.flat_map(|(name, values)| {
-        let values = [true.into(), false.into()].into_iter().chain(values);
-        values.map(move |value| (name.to_owned(), value))
-    });
+    let switches = switches(base.probe.template(), base.probe.variables()).into_iter();
+    let settings = switches.flat_map(|(name, values)| values.into_iter().map(move |value| (name.to_owned(), value)));
     let of_setting = |setting| {
         let under = Under { base, setting: Some(setting) };
         let accepted = under.accepted(messages).filter(|accepted| !accepted.is_empty())?;

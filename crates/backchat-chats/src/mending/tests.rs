@@ -113,12 +113,18 @@ fn a_prompt_leaves_the_thoughts_open_and_stands_before_what_a_switch_writes() {
     };
     let broken = switch.replace("'<think></think>'", "'\\n<think></think>'");
     let lines = turns.replace("'<think>'", "'\\n<think>'");
+    let many: String = (0..8).map(|at| format!("{{%- if a{at} %}}{{{{- '' }}}}{{%- endif %}}")).collect();
+    let defined =
+        broken.replace("if add_generation_prompt", "if add_generation_prompt is defined and add_generation_prompt");
     for (source, thinking, wanted) in [
         (format!("{lines}{broken}"), true, "<assistant>"),
         (format!("{lines}{broken}"), false, "<assistant>\n<think></think>"),
         (turns.to_owned(), true, "<assistant><think>"),
         (format!("{turns}{switch}"), true, "<assistant>"),
         (format!("{turns}{switch}"), false, "<assistant><think></think>"),
+        // Other switches, and other words for the same condition.
+        (format!("{many}{lines}{broken}"), false, "<assistant>\n<think></think>"),
+        (format!("{lines}{defined}"), false, "<assistant>\n<think></think>"),
     ] {
         assert_eq!(prompt(&source, thinking), (wanted.to_owned(), 0), "{source}");
     }

@@ -99,6 +99,11 @@ impl<'t> Probe<'t> {
         self.renderer.template()
     }
 
+    /// The variables of the user.
+    pub fn variables(&self) -> &'t Object {
+        self.variables
+    }
+
     /// The EOS token, if one was given.
     pub fn eos_token(&self) -> Option<&str> {
         self.variables.get("eos_token").and_then(Value::as_str)
