@@ -9,7 +9,8 @@ use backchat_chat::{Change, NodeKind};
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
 
-/// Filters that hand on every text, list and number as it is.
+/// Filters that are there for what is no text, list or number, and hand on most of these as they are: they say little about
+/// an edit.
 const NEVER_CHANGE: [&str; 5] = ["default", "d", "list", "safe", "string"];
 
 /// A filter, method or slice that an edit touches and that changed nothing: its effect was not seen.
@@ -57,7 +58,7 @@ impl Applied {
         self.known.iter().filter(|(_, known)| !known.is_seen).filter_map(|((start, end), known)| {
             let own = own_part(source, &(*start..*end))?;
             let is_touched = edited.iter().any(|edit| edit.start < own.end && own.start < edit.end);
-            (is_touched && !NEVER_CHANGE.contains(&known.name.as_str())).then_some((known, own))
+            (is_touched && !known.is_idle_by_itself(source.written(&own))).then_some((known, own))
         })
     }
 
@@ -81,6 +82,17 @@ impl Applied {
     }
 }
 
+impl Known {
+    /// Whether no value that it can take is changed, which the code alone shows.
+    fn is_idle_by_itself(&self, written: &str) -> bool {
+        match self.name.as_str() {
+            "[]" => ["[:]", "[0:]"].contains(&written.trim()),
+            "int" => self.values.iter().all(|value| value.as_i64().is_some()),
+            name => NEVER_CHANGE.contains(&name),
+        }
+    }
+}
+
 /// What is written of a filter, method or slice behind the value that it takes.
 fn own_part(source: &ParsedSource, span: &Range<usize>) -> Option<Range<usize>> {
     let nodes = source.nodes();
@@ -90,7 +102,9 @@ fn own_part(source: &ParsedSource, span: &Range<usize>) -> Option<Range<usize>> 
         (NodeKind::Call { .. }, NodeKind::Lookup { of, .. }) => of,
         _ => &first.span,
     };
-    (taken.start >= span.start && taken.end < span.end).then_some(taken.end..span.end)
+    // What a constant becomes is known without a conversation.
+    let is_constant = matches!(first.kind, NodeKind::Str(_));
+    (!is_constant && taken.start >= span.start && taken.end < span.end).then_some(taken.end..span.end)
 }
 
 #[cfg(test)]
@@ -99,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_edited_of_a_chain_is_the_filter_and_not_the_value_that_it_takes() {
-        let source = "{{ m.a.strip() | upper }}\n{{ m.a[:2] | string }}";
+        let source = "{{ m.a.strip() | upper }}\n{{ m.a[:2] | string }}{{ m.a[0:] }}{{ 'x' | trim }}{{ n | int }}";
         let parsed = ParsedSource::new(source);
         let at = |part: &str| source.find(part).map(|start| start..start + part.len()).unwrap();
         let change = |part: &str, name: &str, changed| Change {
@@ -116,6 +130,9 @@ mod tests {
                 change("m.a.strip() | upper", "upper", true),
                 change("m.a[:2]", "[]", false),
                 change("m.a[:2] | string", "string", false),
+                change("m.a[0:]", "[]", false),
+                change("'x' | trim", "trim", false),
+                Change { values: vec![3.into()], ..change("n | int", "int", false) },
             ],
             0,
         );
@@ -125,6 +142,9 @@ mod tests {
             ("upper", &[]),
             ("[:2]", &[(2, "[]")]),
             ("string", &[]),
+            ("[0:]", &[]),
+            ("trim", &[]),
+            ("int", &[]),
             (source, &[(1, "strip"), (2, "[]")]),
         ] {
             let found = applied.idle_within(&[at(edit)], &parsed);

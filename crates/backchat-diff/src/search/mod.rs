@@ -40,6 +40,9 @@ const MOST_PER_GOAL: [usize; 2] = [60, 12];
 /// How many are tried for what the edit mentions, and for what its expressions read.
 const MOST_OF_EDIT: usize = 240;
 
+/// How many with values that every filter changes are tried.
+const MOST_RICH: usize = 800;
+
 /// How many conversations that came near are changed for one goal.
 const MOST_WITNESSES: usize = 3;
 
@@ -142,15 +145,20 @@ impl Search {
         }
         let mut bases = rendered(comparison, &by_edit::bases());
         bases.sort_by_key(|base| kind_of(base, &mut comparison.universe).len());
-        let mut shown: HashSet<String> = HashSet::new();
+        let (mut shown, mut seen): (HashSet<String>, HashSet<String>) = Default::default();
         let mut all: Vec<rich::Rich> = bases.iter().flat_map(rich::rich).collect();
         // These are for the verdict alone.
         if is_same {
             all.extend(rendered(comparison, &[rich::in_parts()]).iter().flat_map(rich::rich));
             all.extend(self.rich_operands());
         }
-        for made in all {
+        for made in all.into_iter().take(MOST_RICH) {
             if shown.contains(&made.place) || !is_same && idle == 0 || backchat_chat::ended().is_some() {
+                continue;
+            }
+            if !is_well_formed(&made.conversation)
+                || !seen.insert(Value::Object(made.conversation.context.clone()).to_string())
+            {
                 continue;
             }
             self.record(comparison, made.conversation.clone());

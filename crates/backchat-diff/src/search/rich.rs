@@ -5,11 +5,11 @@ use super::edits::{Path, Step, objects, texts, with_value};
 use crate::kinds::{Conversation, Dim, Kind, object};
 use backchat_core::json::Value;
 
-/// Several lines with runs of spaces and of line breaks, a tab, capitals, quotes, markup, an address and letters beyond
-/// ASCII, longer than the lengths to which `wordwrap` and `truncate` cut by default.
+/// Several lines with runs of spaces and of line breaks of each kind, a tab, capitals, quotes, markup, an address and
+/// letters beyond ASCII, of which one has no capital, longer than the lengths to which `wordwrap` and `truncate` cut by default.
 const TEXT: &str = "The  city\tof \"Z\u{fc}rich\" isn't in <b>Austria</b> & was 1.50 km away. See https://example.com/a?b=c for \
                     more about it\n\n  and indented, once more\r\nand again: one word after the other, and so on, until \
-                    nobody reads it to its end, because it goes on and on, and says nothing that it has not said before, \
+                    nobody reads it to its end, because it goes on and on, and says nothing gro\u{df}es that it has not said before, \
                     over and over again, Amen.";
 
 /// Whether a value is that text, as other filters left it.
@@ -48,9 +48,12 @@ pub(super) fn rich(base: &Conversation) -> Vec<Rich> {
     found
 }
 
-/// The text in white space: stripping line breaks alone, or spaces alone, is seen by what comes first.
-fn spaced() -> [String; 2] {
-    [format!("\n\n {TEXT} \n\n"), format!(" \n{TEXT}\n ")]
+/// The text in white space: what strips only some of it is seen by what comes first.
+fn spaced() -> [String; 4] {
+    ["\n\n ", " \n", "\t\r\n", "\r\u{a0}"].map(|space| {
+        let after: String = space.chars().rev().collect();
+        format!("{space}{TEXT}{after}")
+    })
 }
 
 /// The conversations with the text in the place of a value, which may be a part of another text; around each text if the

@@ -18,6 +18,9 @@ const SCREEN: usize = 24;
 /// Of how many untaken branches the text says why they were not taken.
 const MOST_REASONS: usize = 2;
 
+/// How many filters that changed nothing are named, or how many more there are.
+const MOST_IDLE: usize = 3;
+
 /// How many facts are listed.
 const MOST_FACTS: usize = 4;
 
@@ -71,10 +74,15 @@ impl ChatDiff {
         let not_run = (!not_run.is_empty()).then(|| format!("{not_run} did not run"));
         let [old, new] = &self.idle;
         let named = |idle: &[Idle], side: &str| {
-            let shown = idle.iter().take(2).map(|one| format!("`{}` on line {} ({side})", one.name, one.line));
+            let shown = idle.iter().map(|one| format!("`{}` on line {} ({side})", one.name, one.line));
             shown.collect::<Vec<_>>()
         };
-        let idle = [named(new, "new"), named(old, "old")].concat();
+        let mut idle = [named(new, "new"), named(old, "old")].concat();
+        if idle.len() > MOST_IDLE {
+            let more = idle.len() - (MOST_IDLE - 1);
+            idle.truncate(MOST_IDLE - 1);
+            idle.push(format!("{more} more"));
+        }
         let idle = (!idle.is_empty()).then(|| format!("{} had nothing to change", idle.join(" and ")));
         not_run.into_iter().chain(idle).collect::<Vec<_>>().join(", and ")
     }
