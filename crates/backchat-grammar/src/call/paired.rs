@@ -60,18 +60,17 @@ impl<'r> PairedArguments<'r> {
         let name = format!("{}-{key}", reader.tool);
         let value = self.values.value(reader, schema, Some(key), &name)?;
         let path = format!("{}/properties/{}", shape.path, escaped(key));
-        let (is_read, is_never) = (self.is_read(key), value.is_never());
+        let (unread, is_never) = (self.why_unread(key), value.is_never());
         if required && is_never {
             return Err(Problem::at(&path, "nothing satisfies this required argument"));
         }
-        if !is_read {
-            let message = format!("the response template reads no argument named {key:?}");
+        if let Some(message) = &unread {
             if required {
-                return Err(Problem::of_wire(&path, &message));
+                return Err(Problem::of_wire(&path, message));
             }
-            reader.note(Effect::Tighter, &path, "properties", &message);
+            reader.note(Effect::Tighter, &path, "properties", message);
         }
-        if !is_read || is_never {
+        if unread.is_some() || is_never {
             return Ok(None);
         }
         let cut = &self.pairs.cut;
@@ -80,10 +79,15 @@ impl<'r> PairedArguments<'r> {
         Ok(Some(Member { node, required }))
     }
 
-    /// Whether an argument is read back under its name.
-    fn is_read(&self, key: &str) -> bool {
+    /// Why an argument is not read back under its name; `None` if it is. A sample in which even a plain name is lost says
+    /// nothing about names.
+    fn why_unread(&self, key: &str) -> Option<String> {
         let values = &self.values;
-        let is_free = values.free_texts.value.accepts(key);
-        is_free && self.reading.reads.takes_argument(key, &values.alone(key, &values.sample()))
+        if !values.free_texts.value.accepts(key) {
+            let cause = "a marker of this wire format, or a character that it cannot write";
+            return Some(format!("the name {key:?} of an argument has {cause}"));
+        }
+        let is_read = |key: &str| self.reading.reads.takes_argument(key, &values.alone(key, &values.sample()));
+        (!is_read(key) && is_read("a")).then(|| format!("the response template reads no argument named {key:?}"))
     }
 }

@@ -57,7 +57,10 @@ impl<'r> CallWriter<'r> {
         let (head, tail) = (pieces(&calls.body.head)?, pieces(&calls.body.tail)?);
         let node = Node::sequence(head.into_iter().chain([arguments]).chain(tail));
         if !free_texts.value.accepts(&tool.name) || tool.name.chars().any(char::is_control) {
-            let message = format!("the name {:?} contains a marker of this wire format", tool.name);
+            let message = format!(
+                "the name {:?} has a marker of this wire format, or a character that it cannot write",
+                tool.name
+            );
             return Err(Problem::of_wire("", &message));
         }
         if !self.reads_name(tool) {
@@ -109,7 +112,8 @@ impl<'r> CallWriter<'r> {
         })
     }
 
-    /// The text of a call up to its arguments; `None` if it has an id that holds the name.
+    /// The text of a call up to its arguments; `None` if it has an id that is not known: one that holds the name, or one of
+    /// which renders show no character.
     fn opening(&self, name: &str) -> Option<String> {
         let Calls { cuts, body, .. } = self.calls;
         let ids = &self.written.ids;
