@@ -1,5 +1,7 @@
 //! The two sides of a comparison: what a file, a folder or a revision of one holds.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use crate::cli::chat_options::Given;
@@ -29,20 +31,18 @@ impl Place {
     pub(super) fn plain(path: &str) -> Self {
         Self { path: path.to_owned(), shown: path.to_owned(), home: path.to_owned(), _folder: None }
     }
-}
 
-impl Place {
     /// A copy of a file whose name does not say what it holds, with a name that does. A pipe is read only here: nothing
     /// is left in it.
     fn copy(&self) -> Result<Option<Self>, Failure> {
         let path = Path::new(&self.path);
-        let is_named =
-            path.extension().is_some_and(|end| ["jinja", "j2", "json", "gguf"].iter().any(|own| end == *own));
-        if is_named && path.is_file() || path.is_dir() || !path.exists() {
+        let is_named = path.extension().is_some_and(|end| ["jinja", "j2", "json"].iter().any(|own| end == *own));
+        if is_named && path.is_file() || is_gguf(path) || path.is_dir() || !path.exists() {
             return Ok(None);
         }
         let text = input::text(&self.path)?;
-        let name = if json::read(&text).is_ok() { "source.json" } else { "source.jinja" };
+        let is_object = json::read(&text).is_ok_and(|value| value.as_object().is_some());
+        let name = if is_object { "source.json" } else { "source.jinja" };
         let folder = tempfile::tempdir().map_err(Failure::Io)?;
         let copy = folder.path().join(name);
         std::fs::write(&copy, text).map_err(Failure::Io)?;
@@ -76,7 +76,7 @@ impl Opened {
         let mut source = match template_name {
             Some(name) => Some(source::open(&place.path, Some(name))?),
             // Standard input and files without a known name hold chat templates unless they are JSON.
-            None if is_jinja(&place.path) => Some(source::open(&place.path, None)?.for_tools()),
+            None if holds_chat_alone(&place.path) => Some(source::open(&place.path, None)?.for_tools()),
             None => answers::chat_template(&place.path)?,
         };
         let has_chat = source.is_some();
@@ -86,7 +86,7 @@ impl Opened {
             let problem = Diagnostic::error("no-template", message).at(At::file(&place.path));
             return Err(problem.help("pass a model folder, or a file").into());
         }
-        let stored = if is_jinja(&place.path) { None } else { answers::response(&place.path, has_chat)? };
+        let stored = if holds_chat_alone(&place.path) { None } else { answers::response(&place.path, has_chat)? };
         let response = stored.as_ref().and_then(|stored| match stored {
             Stored::Template(opened) => Some(opened.loaded.template.clone()),
             Stored::Schema(_) => None,
@@ -147,6 +147,18 @@ impl Opened {
 /// Whether a path names a chat template and nothing else.
 pub(super) fn is_jinja(path: &str) -> bool {
     path == "-" || Path::new(path).extension().is_some_and(|end| end == "jinja" || end == "j2")
+}
+
+/// Whether a file is a GGUF file, whatever its name. A pipe is none, and is not read.
+fn is_gguf(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let is_read = path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok());
+    is_read && start == *b"GGUF"
+}
+
+/// Whether a path holds chat templates and nothing else.
+fn holds_chat_alone(path: &str) -> bool {
+    is_jinja(path) || is_gguf(Path::new(path))
 }
 
 fn chat_of(source: &Source, given: &Given) -> Chat {
