@@ -108,10 +108,10 @@ fn around(limit: &Number) -> [Value; 4] {
         return [limit, limit.saturating_add(1), limit.saturating_sub(1), far].map(Value::from);
     }
     let digits = limit.as_str().split_once('.').map_or(MOST_DIGITS, |(_, digits)| digits.len().min(MOST_DIGITS));
-    let step = 0.1_f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
+    let steps = (0..digits).fold(1.0, |steps, _| steps * 10.0);
     let limit = limit.as_f64();
-    let rounded = |value: f64| format!("{value:.digits$}").parse::<f64>().unwrap_or(value);
-    [limit, rounded(limit + step), rounded(limit - step), rounded(limit * 10.0 + 7.0)].map(Value::from)
+    let rounded = |value: f64| (value * steps).round() / steps;
+    [limit, rounded(limit + 1.0 / steps), rounded(limit - 1.0 / steps), rounded(limit * 10.0 + 7.0)].map(Value::from)
 }
 
 #[cfg(test)]
