@@ -176,7 +176,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let first = wire.segmentation.first(close).unwrap_or(whole);
     let closes = match choices.thought_end {
         ThoughtEnd::FirstMark => vec![first],
-        ThoughtEnd::WholeOrFirst if first != whole => vec![whole, first],
+        ThoughtEnd::WholeOrFirst => vec![whole, first],
         _ => vec![whole],
     };
     let mut closes: Vec<String> = closes.into_iter().map(str::to_owned).collect();

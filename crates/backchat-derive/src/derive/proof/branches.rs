@@ -3,6 +3,7 @@
 //! Such a conversation is parsed back like the others. If it comes back differently, that is a loss of the template, named
 //! with what distinguishes the conversation: the draft is proved for everything else.
 
+mod reached;
 mod search;
 
 use std::rc::Rc;

@@ -162,6 +162,18 @@ mod tests {
         }
     }
 
+    /// What two templates take for a delimiter behind the end of a call and nowhere else.
+    fn taken_behind_calls(source: &str, answers: [&str; 2]) -> [Vec<String>; 2] {
+        with_proof(source, |proof| {
+            answers.map(|answer| {
+                let verdict = proof.judge(&template(answer));
+                assert!(verdict.holds(), "{:?}", verdict.failures);
+                assert_eq!(verdict.excused.len(), 0);
+                verdict.excused_behind.iter().map(|loss| loss.message.clone()).collect()
+            })
+        })
+    }
+
     #[test]
     fn a_call_that_opens_behind_the_close_of_another_one_may_be_prose() {
         let source = CHAT
@@ -174,16 +186,10 @@ mod tests {
             .replace("{content.name}", "{name}")
             .replace("{content.arguments}", "{content}");
         let strict = loose.replace(r"(?<=\\))", r"(?<=\\))(?<=<calls>(?:(?!</calls>).)*)");
-        with_proof(&source, |proof| {
-            let behind = |answer: &str| {
-                let verdict = proof.judge(&template(answer));
-                assert!(verdict.holds(), "{:?}", verdict.failures);
-                assert_eq!(verdict.excused.len(), 0);
-                verdict.excused_behind.iter().map(|loss| loss.message.clone()).collect::<Vec<_>>()
-            };
-            assert_eq!(behind(&loose), ["`(a` in the answer is taken for a delimiter"]);
-            assert_eq!(behind(&strict), [""; 0]);
-        });
+        assert_eq!(
+            taken_behind_calls(&source, [&loose, &strict]),
+            [&["`(a` in the answer is taken for a delimiter"][..], &[]]
+        );
     }
 
     #[test]
@@ -198,14 +204,9 @@ mod tests {
             .replace("{content.name}", "{name}")
             .replace("{content.arguments}", "{content}");
         let strict = loose.replace(r"(?<=\\})\\n", r"(?<=\\})\\n(?<=<calls>.*)");
-        with_proof(&source, |proof| {
-            let behind = |answer: &str| {
-                let verdict = proof.judge(&template(answer));
-                assert!(verdict.holds(), "{:?}", verdict.failures);
-                verdict.excused_behind.len()
-            };
-            assert_eq!(behind(&loose), 1);
-            assert_eq!(behind(&strict), 0);
-        });
+        assert_eq!(
+            taken_behind_calls(&source, [&loose, &strict]),
+            [&["`a` in the answer is taken for a delimiter"][..], &[]]
+        );
     }
 }
