@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use super::sides::{Place, is_jinja};
+use super::sides::{Place, is_jinja, temporary};
 use crate::cli::Failure;
 use backchat_core::diagnostic::{Diagnostic, Place as At, escape};
 
@@ -247,8 +247,7 @@ fn named_like(file: &str, path: &str) -> Result<(String, Option<Arc<tempfile::Te
     if end(file) == end(path) {
         return Ok((file.to_owned(), None));
     }
-    let folder = tempfile::tempdir().map_err(Failure::Io)?;
-    let target = folder.path().join(Path::new(path).file_name().unwrap_or_default());
-    std::fs::copy(file, &target).map_err(Failure::Io)?;
-    Ok((target.to_string_lossy().into_owned(), Some(Arc::new(folder))))
+    let name = Path::new(path).file_name().unwrap_or_default();
+    let (copy, folder) = temporary(name, &std::fs::read(file).map_err(Failure::Io)?)?;
+    Ok((copy, Some(folder)))
 }

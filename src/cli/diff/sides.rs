@@ -1,8 +1,10 @@
 //! The two sides of a comparison: what a file, a folder or a revision of one holds.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::cli::chat_options::Given;
 use crate::cli::{Failure, input};
@@ -24,7 +26,7 @@ pub(super) struct Place {
     /// The file whose neighbors hold its special tokens.
     pub home: String,
     /// What is removed once the comparison is done.
-    pub _folder: Option<std::sync::Arc<tempfile::TempDir>>,
+    pub _folder: Option<Arc<tempfile::TempDir>>,
 }
 
 impl Place {
@@ -43,13 +45,17 @@ impl Place {
         let text = input::text(&self.path)?;
         let is_object = json::read(&text).is_ok_and(|value| value.as_object().is_some());
         let name = if is_object { "source.json" } else { "source.jinja" };
-        let folder = tempfile::tempdir().map_err(Failure::Io)?;
-        let copy = folder.path().join(name);
-        std::fs::write(&copy, text).map_err(Failure::Io)?;
-        let path = copy.to_string_lossy().into_owned();
-        let (shown, home) = (self.shown.clone(), self.home.clone());
-        Ok(Some(Self { path, shown, home, _folder: Some(std::sync::Arc::new(folder)) }))
+        let (path, folder) = temporary(name.as_ref(), text.as_bytes())?;
+        Ok(Some(Self { path, _folder: Some(folder), ..self.clone() }))
     }
+}
+
+/// Writes a file of this name into a folder of its own, which is removed once nothing holds it.
+pub(super) fn temporary(name: &OsStr, content: &[u8]) -> Result<(String, Arc<tempfile::TempDir>), Failure> {
+    let folder = tempfile::tempdir().map_err(Failure::Io)?;
+    let file = folder.path().join(name);
+    std::fs::write(&file, content).map_err(Failure::Io)?;
+    Ok((file.to_string_lossy().into_owned(), Arc::new(folder)))
 }
 
 /// A side as it was opened.
