@@ -91,12 +91,17 @@ fn differing_in_numbers(one: &str, other: &str) -> Option<String> {
 /// several words in quotes, or between a word in open brackets and the sign after it: elsewhere, prose would match.
 pub(in crate::derive) fn escape(text: &str) -> String {
     with_values(text, |before, value, next| {
-        let named = before.rsplit_once(marks::is_opening).is_some_and(|(_, mark)| {
-            // Behind a mark that has ended, there may be prose.
-            mark.contains(char::is_alphanumeric) && !mark.contains(marks::is_closing)
-        });
-        let is_framed = named || before.ends_with(['"', '\'', '=']);
-        value.contains(steady::VALUE) && is_framed && !next.is_alphanumeric()
+        let is_framed = || before.ends_with(['"', '\'', '=']) || is_behind_name(before);
+        // What costs the length of the text is asked last.
+        value.contains(steady::VALUE) && !next.is_alphanumeric() && is_framed()
+    })
+}
+
+/// Whether a text ends within a mark, behind its name.
+fn is_behind_name(text: &str) -> bool {
+    text.rsplit_once(marks::is_opening).is_some_and(|(_, mark)| {
+        // Behind a mark that has ended, there may be prose.
+        mark.contains(char::is_alphanumeric) && !mark.contains(marks::is_closing)
     })
 }
 
