@@ -39,7 +39,9 @@ pub fn unified(old: &str, new: &str, around: usize, file: Option<&str>) -> Strin
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         // Writing to a string cannot fail.
         if let Some(file) = file.filter(|_| out.is_empty()) {
-            let _ = write!(out, "--- {file}\n+++ {file}\n");
+            // `patch` ends a name at a space unless a tab follows.
+            let end = if file.contains(' ') { "\t" } else { "" };
+            let _ = write!(out, "--- {file}{end}\n+++ {file}{end}\n");
         }
         let old_lines = hunk_range(first.old_range().start..last.old_range().end);
         let new_lines = hunk_range(first.new_range().start..last.new_range().end);
@@ -87,6 +89,7 @@ mod tests {
             assert_eq!(unified(old, new, around, None), patch, "{new:?}");
         }
         assert_eq!(unified("a\n", "b\n", 3, Some("f")), "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+b\n");
+        assert_eq!(unified("a\n", "b\n", 3, Some("a b")), "--- a b\t\n+++ a b\t\n@@ -1 +1 @@\n-a\n+b\n");
     }
 
     #[test]
