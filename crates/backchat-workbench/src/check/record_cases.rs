@@ -56,7 +56,8 @@ pub fn record_cases(record: FixtureFile, template: &Template, names: RecordNames
         };
         let row = json::read(slice(&record.text, case.span.clone())).unwrap_or_default();
         let tools = case.tools.as_ref().map(Value::to_string).unwrap_or_default();
-        if row.get("outcome").and_then(Value::as_str).is_some_and(|outcome| outcome != "complete") {
+        let said = |key: &str| row.get(key).and_then(Value::as_str);
+        if said("outcome").is_some_and(|outcome| outcome != "complete") || said("finish_reason") == Some("length") {
             incomplete += 1;
         } else if !seen.insert((case.prefix.clone(), case.output.clone(), tools)) {
             repeated += 1;
@@ -144,6 +145,7 @@ mod tests {
             r#"{"id": "c", "prefix": "<bot>", "text": "<call>{oops</call>", "parsed": {}, "outcome": "complete",
                 "problems": [{"kind": "malformed"}]}"#,
             r#"{"id": "d", "prefix": "<bot>", "text": "Hal", "parsed": {"content": "Hal"}, "outcome": "cancelled"}"#,
+            r#"{"id": "l", "prefix": "<bot>", "text": "Hall", "message": {"content": "Hall"}, "finish_reason": "length"}"#,
             r#"{"id": "e\nf", "prefix": "<sys><bot>", "text": "=== Yo", "message": {"content": "No"}}"#,
             r#"{"id": "g", "text": "Without a prompt."}"#,
             r#"{"id": "h", "prefix": "<bot>", "text": "Hi", "tools": 7}"#,
@@ -184,6 +186,6 @@ mod tests {
           "content": "No"
         }
         "#);
-        assert_eq!((made.cases, made.failing, made.incomplete, made.repeated, made.broken.len()), (3, 1, 1, 1, 2));
+        assert_eq!((made.cases, made.failing, made.incomplete, made.repeated, made.broken.len()), (3, 1, 2, 1, 2));
     }
 }
