@@ -109,5 +109,8 @@ fn check_hunts_once_for_each_pair_of_templates() {
             assert_eq!(found, Some(1), "{arguments:?}: {shown}{report}");
             assert!(shown.contains("refuted by the hunt: "), "{arguments:?}: {shown}{report}");
         }
+        fs::write(folder.path().join("a.fixture"), CASES.replace("chat-template: chat.jinja\n", "")).unwrap();
+        let (found, _, report) = run(&folder, &["check", "a.fixture", "--hunt", "1000"]);
+        assert!(found == Some(0) && report.contains("nothing was hunted: no case names a chat template"), "{report}");
     }
 }

@@ -1,6 +1,6 @@
 //! `backchat check --hunt`: random conversations for the templates of the cases that name a chat template.
 
-use crate::cli::{Failure, Global, hunt};
+use crate::cli::{Failure, Global, hunt, note};
 use backchat_core::diagnostic::{Diagnostic, escape, shell_word, shortened};
 use backchat_core::json::Value;
 use backchat_derive::derive::{Hunt, Hunted, Options};
@@ -31,6 +31,9 @@ pub fn run(reports: &mut [Report<'_>], loaded: &Loaded, hunt: Hunt, global: &Glo
             report.diagnostics.extend(findings(&hunted, &command).map(|found| found.at(place.clone())));
             report.status = Status::Failed;
         }
+    }
+    if known.is_empty() {
+        note("nothing was hunted: no case names a chat template (`chat-template:`)");
     }
     Ok(())
 }
