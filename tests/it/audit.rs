@@ -260,6 +260,16 @@ fn findings_become_fixtures() {
 }
 
 #[test]
+fn a_template_from_standard_input_is_written_beside_the_fixtures() {
+    let folder = folder_of(&[("log.jsonl", LOG)]);
+    let arguments = ["audit", "-", "log.jsonl", "--fixtures", "found"];
+    let (code, out, err) = outcome(&backchat_in(folder.path(), &arguments, TEMPLATE));
+    assert_eq!(code, 0, "{out}{err}");
+    let (code, out, err) = outcome_in(folder.path(), &["check", "found"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
 fn the_page_shows_hostile_outputs_escaped() {
     let row = r#"{"text": "<call><script>x</script>\u001b[2J", "model": "<b>"}"#;
     let folder = folder_of(&[("t.json", TEMPLATE), ("log.jsonl", &format!("{row}\n{LOG}"))]);

@@ -99,21 +99,24 @@ impl Fixtures<'_> {
         Some((text, own))
     }
 
-    /// The template of a row, its name in a fixture, and its file if it has none.
+    /// The template of a row, its name in a fixture, and a file of its own if it is in none.
     fn template(&self, file: &Path, row: &Value) -> Option<(Template, String, Option<Carried>)> {
         let template = template_of(row, self.options)?;
         let named = |name: &str| {
             let folder = file.parent().unwrap_or(Path::new(""));
             (input::path_from(folder, Path::new(name)), None)
         };
-        let (name, own) = match row.get("template") {
-            Some(Value::String(name)) => named(name),
-            None => named(self.template?),
-            Some(carried) => {
-                let own = file.with_extension("template.json");
-                let name = own.file_name()?.to_string_lossy().into_owned();
-                (name, Some((own, format!("{}\n", carried.to_pretty("  ")))))
-            }
+        let beside = |carried: &Value| {
+            let own = file.with_extension("template.json");
+            let name = own.file_name()?.to_string_lossy().into_owned();
+            Some((name, Some((own, format!("{}\n", carried.to_pretty("  "))))))
+        };
+        let (name, own) = match (row.get("template"), self.template) {
+            (Some(Value::String(name)), _) => named(name),
+            (Some(carried), _) => beside(carried)?,
+            // Standard input cannot be read again.
+            (None, Some("-")) => beside(&template.to_value())?,
+            (None, name) => named(name?),
         };
         Some((template, name, own))
     }
