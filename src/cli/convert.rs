@@ -6,15 +6,15 @@ use std::process::ExitCode;
 
 use super::chat_options::OutputFormat;
 use super::{Failure, Global, chat_rows, input, template_file};
-use backchat_chat::source::{self, SourceError};
-use backchat_core::diagnostic::{Diagnostic, Place, escape, escape_json, shell_word};
+use backchat_chat::source;
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, escape_json, shell_word};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive;
 use backchat_legacy::convert::{self, Conversion, Counterexample, Options, Status};
 use backchat_legacy::schema::Schema;
 use backchat_legacy::schema::source::{OpenedSchema, Stored};
 use backchat_parser::template::Template;
-use backchat_parser::template::source::{Opened, remove_schema_from, write_into};
+use backchat_parser::template::source::{Opened, SourceError, SourceErrorKind, remove_schema_from, write_into};
 use backchat_workbench::answers;
 
 /// Convert a response schema to a response template, and prove it
@@ -80,7 +80,7 @@ impl Convert {
         if self.write {
             template_file::may_change(name, "pass the config as a file, or use `-o`")?;
         }
-        let opened = match input::template_or_schema(name)? {
+        let opened = match input::template_or_schema(name).map_err(|error| without_schema(error, name))? {
             Stored::Schema(opened) => opened,
             Stored::Template(opened) => return self.keep_template(name, opened, global),
         };
@@ -209,6 +209,16 @@ impl Convert {
 
 const NO_ANCHOR: &str = "a response template needs a start anchor, which a response schema does not have";
 
+/// The error if there is nothing to convert: a model may need no more than a response template.
+fn without_schema(error: SourceError, name: &str) -> SourceError {
+    if error.kind() != SourceErrorKind::NoTemplate {
+        return error;
+    }
+    let help = format!("derive a response template from the chat template: `backchat derive {}`", shell_word(name));
+    let problem = Diagnostic::error("no-schema", "there is neither a response schema nor a response template here");
+    SourceError::new(vec![problem.at(Place::file(input::name(name))).help(help)], Sources::none())
+}
+
 /// The report for a template that was there: nothing is compared.
 fn kept(template: &Template) -> Value {
     Value::from([
@@ -220,7 +230,7 @@ fn kept(template: &Template) -> Value {
 }
 
 /// The derivation from a chat template, if there is one.
-fn derived(place: &str) -> Result<Option<Template>, SourceError> {
+fn derived(place: &str) -> Result<Option<Template>, source::SourceError> {
     let source = source::open(place, None)?.for_tools();
     let derivation = derive::derive(&source.template, &derive::Options::for_source(&source));
     let template = derivation.response_template.and_then(|value| Template::from_value(&value).ok());

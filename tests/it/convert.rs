@@ -704,3 +704,11 @@ fn lint_reports_what_fails_in_the_reference() {
     let (_, out, _) = outcome_in(folder.path(), &["lint", "s.json"]);
     assert!(!out.contains("SC0") || out.matches("SC0").count() == out.matches("SC001").count(), "{out}");
 }
+
+#[test]
+fn where_nothing_is_to_be_converted_the_next_command_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tokenizer_config.json"), "{\"chat_template\": \"{{ messages }}\"}").unwrap();
+    let (code, _, err) = outcome_in(folder.path(), &["convert", "."]);
+    assert!(code == 2 && err.starts_with("error[no-schema]") && err.contains("`backchat derive .`"), "{err}");
+}
