@@ -8,7 +8,7 @@ use super::chat_options::Budget;
 use super::{Failure, Global, input, signals};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
-use backchat_core::diagnostic::{Sources, counted, escape, shell_word};
+use backchat_core::diagnostic::{Diagnostic, Sources, counted, escape, shell_word};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, ReadableTurns, Status};
 use backchat_parser::template::Template;
@@ -52,6 +52,10 @@ struct Log {
 
 impl Init {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        if self.model == "-" && self.folder.is_none() {
+            let problem = Diagnostic::error("no-folder", "a chat template from standard input names no folder");
+            return Err(problem.help("name the folder of the suite: `backchat init - suites/mine`").into());
+        }
         let given = self.samples.as_deref().map(samples).transpose()?.unwrap_or_default();
         let home = Home::choose(&self.model, self.folder.as_deref());
         let mut log = Log::default();
@@ -114,7 +118,13 @@ fn copy(home: &Home, source: &Source, log: &mut Log) -> Result<(), Failure> {
     if home.is_the_models {
         return Ok(());
     }
-    log.write(&home.folder.join(suite::CHAT_TEMPLATE), &source.template, "the chat template")?;
+    let about = match &source.name {
+        Some(name) if !source.other_names.is_empty() => {
+            format!("the chat template `{name}`, without the others of the model: {}", source.other_names.join(", "))
+        }
+        _ => "the chat template".to_owned(),
+    };
+    log.write(&home.folder.join(suite::CHAT_TEMPLATE), &source.template, &about)?;
     let tokens = Value::Object(source.special_tokens.clone()).to_pretty("  ");
     log.write(&home.folder.join(suite::CONFIG), &format!("{tokens}\n"), "its special tokens")?;
     Ok(())

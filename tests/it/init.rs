@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use backchat::json::Value;
+
 use crate::support::{folder_of, outcome_in, root};
 
 /// A model folder with one of our chat templates.
@@ -204,9 +206,27 @@ fn a_chat_template_without_a_folder_is_copied_into_the_suite() {
 }
 
 #[test]
+fn the_chat_templates_that_are_not_copied_are_named() {
+    let template = fs::read_to_string(root().join("chat_templates/qwen3.jinja")).unwrap();
+    let named =
+        |name: &str, template: &str| format!("{{\"name\": \"{name}\", \"template\": {}}}", Value::from(template));
+    let other = template.replace("<|im_end|>", "<|end|>");
+    let config = format!("{{\"chat_template\": [{}, {}]}}", named("default", &other), named("tool_use", &template));
+    let folder = folder_of(&[("list.json", &config)]);
+    let (_, out, err) = outcome_in(folder.path(), &["init", "list.json", "suite"]);
+    let about = "chat_template.jinja: the chat template `tool_use`, without the others of the model: default";
+    assert!(out.contains(about), "{out}{err}");
+    assert_eq!(fs::read_to_string(folder.path().join("suite/chat_template.jinja")).unwrap(), template);
+}
+
+#[test]
 fn unusable_arguments_are_named_and_nothing_is_written() {
     let folder = folder_of(&[("silent.jinja", "{{ messages | length }}")]);
-    for (model, word) in [("nowhere.jinja", "nowhere.jinja"), ("silent.jinja", "derive-no-content")] {
+    for (model, word) in [
+        ("nowhere.jinja", "nowhere.jinja"),
+        ("silent.jinja", "derive-no-content"),
+        ("-", "backchat init - suites/mine"),
+    ] {
         let (code, out, err) = outcome_in(folder.path(), &["init", model]);
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains(word), "{err}");
