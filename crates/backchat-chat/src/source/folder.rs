@@ -87,11 +87,22 @@ fn named_templates(folder: &Path) -> Vec<PathBuf> {
 
 /// The name and text of a file; `None` if there is no such file.
 pub(super) fn text_of(path: &Path) -> Result<Option<(String, String)>, SourceError> {
-    if !files::is_file(path) {
-        return Ok(None);
-    }
     let name = path.display().to_string();
+    if !files::is_file(path) {
+        return if path.is_symlink() { Err(dangling(&name)) } else { Ok(None) };
+    }
     let file = files::open(path).map_err(|error| unreadable(&name, &error))?;
     let text = read_text(file, &name)?;
     Ok(Some((name, text)))
+}
+
+/// The error about a link to no file, as a copy of a cached model has them if its files were not copied.
+fn dangling(name: &str) -> SourceError {
+    let message = "this is a link to a file that is not there";
+    SourceError::about(
+        name,
+        "unreadable-file",
+        message,
+        "copy models from the cache with `cp -L`, or download it again",
+    )
 }
