@@ -21,6 +21,8 @@ pub fn run(
     cases: &Cases,
     global: &Global,
 ) -> Result<ExitCode, Failure> {
+    let inputs = [Some(model), record, cases.template.as_deref()];
+    input::stdin_once(inputs, "pass a file for all inputs but one")?;
     let path = target(model, cases);
     let shown = path.display().to_string();
     if path.exists() {

@@ -134,6 +134,10 @@ impl Derive {
             let written = written.chain(self.page.file().cloned());
             return watch::run("derive", &Watched::new(named).without(written), global);
         }
+        input::stdin_once(
+            self.sources.iter().chain(&self.samples).map(|name| Some(name.as_str())),
+            "pass a file for all inputs but one",
+        )?;
         let sources = several::expand(&self.sources)?;
         match sources.as_slice() {
             [item] if self.sources.contains(&item.source) => {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use super::chat_options::{Given, failed};
 use super::report::Page;
 use super::watch::{self, Watched};
-use super::{Failure, Global, chat_rows};
+use super::{Failure, Global, chat_rows, input};
 use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_core::json::Object;
 use backchat_diff::{ModelDiff, Options, Problem, Touched, Verdict, What, models};
@@ -119,6 +119,7 @@ impl Diff {
         if self.git {
             return self.external(global);
         }
+        input::stdin_once(self.sides.iter().map(|name| Some(name.as_str())), "pass one of the sides as a file")?;
         let pair = match &self.path {
             Some(path) => git::revisions(&self.sides, path)?,
             None => match self.sides.as_slice() {

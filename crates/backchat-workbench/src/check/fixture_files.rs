@@ -83,5 +83,9 @@ pub(super) fn is_passed_over(folder: &Path) -> bool {
 
 fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
     let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
-    diagnostic.at(Place::file(path.display().to_string())).help("check the name; it must be a fixture file or a folder")
+    let help = match path == Path::new("-") {
+        true => "`check` reads fixtures from files, not from standard input",
+        false => "check the name; it must be a fixture file or a folder",
+    };
+    diagnostic.at(Place::file(path.display().to_string())).help(help)
 }
