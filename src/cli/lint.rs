@@ -133,6 +133,8 @@ impl Lint {
         if self.watch {
             return watch::run("lint", &self.watched(), global);
         }
+        let named = self.templates.iter().chain(&self.chat_template).chain(&self.tokenizer);
+        input::stdin_once(named.map(|name| Some(name.as_str())), "pass a file for all inputs but one")?;
         let config = Config::read(self.config.as_deref())?;
         let mut targets = if self.target.is_empty() { config.targets.clone() } else { self.target.clone() };
         let mut seen = HashSet::new();
@@ -171,8 +173,8 @@ impl Lint {
         global: &Global,
         findings: &mut Findings,
     ) -> Result<(), Failure> {
-        let chat = answers::chat_template(name)?;
-        let response = self.open(name, chat.is_some());
+        let chat = answers::chat_templates(name)?;
+        let response = self.open(name, !chat.is_empty());
         let has_none = match &response {
             Ok(found) => found.is_none(),
             Err(error) => error.kind() == SourceErrorKind::NoTemplate,
@@ -182,7 +184,7 @@ impl Lint {
             return Ok(());
         }
         findings.templates += 1;
-        if let Some(source) = &chat {
+        for source in &chat {
             findings.add(self.lint_chat_template(source, config, global)?);
         }
         match response {

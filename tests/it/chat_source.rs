@@ -186,6 +186,32 @@ fn gguf_metadata_has_a_limit() {
     assert!(error.contains("the metadata is longer than 256 MiB"), "{error}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_no_file_is_not_taken_for_no_file() {
+    let folder = folder_of(&[]);
+    for name in ["chat_template.jinja", "tokenizer_config.json"] {
+        let link = folder.path().join(name);
+        std::os::unix::fs::symlink("../blobs/4f2a", &link).unwrap();
+        let said = shown(open(path_text(folder.path()), None), folder.path());
+        assert!(said.contains(&format!("a link to a file that is not there\n--> FOLDER/{name}")), "{said}");
+        fs::remove_file(link).unwrap();
+    }
+}
+
+#[test]
+fn all_templates_of_a_place_are_read() {
+    let list = r#"{"chat_template": [{"name": "rag", "template": "R"}, {"name": "default", "template": "D"}]}"#;
+    let folder = folder_of(&[("list.json", list), ("t.jinja", "T")]);
+    let all = |file: &str| {
+        let sources = backchat_chat::source::open_all(path_text(&folder.path().join(file))).unwrap();
+        sources.into_iter().map(|source| (source.name, source.template, source.other_names)).collect::<Vec<_>>()
+    };
+    let named = |name: &str, template: &str, other: &str| (Some(name.into()), template.into(), vec![other.into()]);
+    assert_eq!(all("list.json"), [named("rag", "R", "default"), named("default", "D", "rag")]);
+    assert_eq!(all("t.jinja"), [(None, "T".into(), vec![])]);
+}
+
 #[test]
 fn every_error_has_a_kind() {
     let kind = |path: &Path| open(path_text(path), None).unwrap_err().kind();

@@ -462,6 +462,7 @@ fn what_cannot_run() {
         &["--explain", "RT999"],
         &["--target", "nobody", "t.json"],
         &["--deny", "x", "t.json"],
+        &["-", "--chat-template", "-"],
         &[],
     ] {
         assert_eq!(run(folder.path(), arguments, None).0, 2, "{arguments:?}");
@@ -524,6 +525,17 @@ fn chat_templates_are_linted_alone_and_beside_a_response_template() {
         let both = format!("{out}{err}");
         assert!(ids.iter().all(|id| both.contains(&format!("[{id}]"))), "{source}: {both}");
         assert_eq!(out.lines().count(), if code == 2 { out.lines().count() } else { ids.len() }, "{source}: {out}");
+    }
+    // transformers renders conversations without tools with `default`, and the others with `tool_use`.
+    let quiet = "{% for m in messages %}{{ m.content }}{% endfor %}{{ tools | tojson }}";
+    for (default, tool_use) in [(loud, quiet), (quiet, loud)] {
+        let named = [("default", default), ("tool_use", tool_use), ("rag", quiet)];
+        let named = named.map(|(name, template)| format!("{{\"name\": \"{name}\", \"template\": {:?}}}", template));
+        fs::write(folder.path().join("list.json"), format!("{{\"chat_template\": [{}]}}", named.join(", "))).unwrap();
+        let (code, out, err) = run(folder.path(), &["list.json", "--format", "concise"], None);
+        let name = if default == loud { "default" } else { "tool_use" };
+        assert_eq!((code, out.lines().count()), (1, 2), "{out}{err}");
+        assert!(out.lines().all(|line| line.contains(&format!("list.json ({name})"))), "{out}");
     }
     let (code, out, _) =
         run(folder.path(), &["loud.jinja", "--allow", "CT002", "--allow", "null-printed-as-none"], None);

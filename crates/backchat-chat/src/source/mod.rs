@@ -46,7 +46,7 @@ struct Named {
 }
 
 /// The templates and special tokens of one place, before a template is chosen.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Candidates {
     templates: Vec<Named>,
     special_tokens: Object,
@@ -163,6 +163,13 @@ pub fn open(name: &str, template_name: Option<&str>) -> Result<Source, SourceErr
     choose(name, find(name)?, template_name)
 }
 
+/// Reads every chat template that [`open`] can take, in the order in which they are stored.
+pub fn open_all(name: &str) -> Result<Vec<Source>, SourceError> {
+    let found = find(name)?;
+    let names = found.templates.iter().map(|named| named.name.clone());
+    names.map(|template_name| choose(name, found.clone(), Some(&template_name))).collect()
+}
+
 /// Whether a name may be that of a model on the Hub, `ORG/NAME`, which is looked up in the cache if no file has that
 /// name.
 pub fn is_cached_name(name: &str) -> bool {
@@ -246,7 +253,7 @@ fn choose(place: &str, found: Candidates, wanted: Option<&str>) -> Result<Source
         })?,
         None => position(DEFAULT).or(if names.len() == 1 { Some(0) } else { None }).ok_or_else(|| {
             let message = "there are several chat templates, and none is the default";
-            let help = format!("choose one with `--template-name`: {}", list());
+            let help = format!("choose one with `--template-name`, or save one as a .jinja file: {}", list());
             SourceError::about(place, "no-chat-template", message, help)
         })?,
     };

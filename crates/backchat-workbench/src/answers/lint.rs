@@ -22,9 +22,12 @@ use backchat_probe::doctor;
 ///
 /// There is nothing to lint.
 pub fn lint(name: &str, options: LintOptions<'_>) -> Result<Vec<Diagnostic>, Problem> {
-    let chat = chat_template(name)?;
-    let mut found = chat.as_ref().map(lint_chat_template).transpose()?.unwrap_or_default();
-    match response(name, chat.is_some())? {
+    let chat = chat_templates(name)?;
+    let mut found = Vec::new();
+    for source in &chat {
+        found.extend(lint_chat_template(source)?);
+    }
+    match response(name, !chat.is_empty())? {
         Some(schema::source::Stored::Template(opened)) => found.extend(options.find(&opened)),
         Some(schema::source::Stored::Schema(opened)) => found.extend(backchat_legacy::lint::lint(&opened)),
         None => {}
@@ -69,18 +72,27 @@ impl Holds {
     }
 }
 
-/// The chat template of a source; `None` if a source that may hold one does not.
+/// The chat template of a source, for conversations with tools; `None` if a source that may hold one does not.
 pub fn chat_template(name: &str) -> Result<Option<Source>, Problem> {
+    if_held(name, || chat_source::open(name, None).map(|source| Some(source.for_tools())))
+}
+
+/// All chat templates of a source: transformers renders conversations without tools with another one than those with.
+pub fn chat_templates(name: &str) -> Result<Vec<Source>, Problem> {
+    if_held(name, || chat_source::open_all(name))
+}
+
+/// What is read of the chat templates of a source; nothing if a source that may hold one does not.
+fn if_held<T: Default>(name: &str, read: impl FnOnce() -> Result<T, chat_source::SourceError>) -> Result<T, Problem> {
     let kind = Holds::of(name);
     if kind == Holds::Response {
-        return Ok(None);
+        return Ok(T::default());
     }
-    match chat_source::open(name, None) {
-        Ok(source) => Ok(Some(source.for_tools())),
+    match read() {
         Err(error) if kind == Holds::Both && error.diagnostics.iter().all(|found| found.id == "no-chat-template") => {
-            Ok(None)
+            Ok(T::default())
         }
-        Err(error) => Err(error.into()),
+        read => Ok(read?),
     }
 }
 

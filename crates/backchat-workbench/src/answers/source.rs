@@ -11,7 +11,9 @@ pub fn template_name(source: &Source) -> String {
     if source.file.ends_with(".jinja") {
         return source.file.clone();
     }
-    format!("{} (chat_template)", source.file)
+    let several = !source.other_names.is_empty();
+    let key = source.name.as_deref().filter(|_| several).unwrap_or("chat_template");
+    format!("{} ({key})", source.file)
 }
 
 /// Compiles a source, or returns the error.
