@@ -162,6 +162,17 @@ mod tests {
             ("{% if heat < 0.25 %}{% endif %}", "[0.25, 0.26, 0.24, 9.5]"),
             ("{% if heat * 8 < 1 %}{% endif %}", "[0.125, 0.126, 0.124, 8.25]"),
             ("{% if heat * 3 < 10 %}{% endif %}", "[3.3333333333333335, 3.333334, 3.333332, 40.333333]"),
+            ("{% if -budget < -10 %}{% endif %}", "[10, 11, 9, 107]"),
+            ("{% if 9 < 100 - budget %}{% endif %}", "[91, 92, 90, 917]"),
+            ("{% if budget | abs > 9 %}{% endif %}", "[9, 10, 8, 97, -9, -8, -10, -83]"),
+            ("{% set share = budget / 100 %}{% if share >= 0.5 %}{% endif %}", "[50, 51, 49, 507]"),
+            (
+                "{% set rest = 8 - budget if budget else 1 %}{% set half = rest / 2 %}{% if half | int < 3 %}{% endif %}",
+                "[2, 3, 1, 27]",
+            ),
+            ("{% set ns.share = budget * 2 %}{% if ns.share < 8 %}{% endif %}", "[4, 5, 3, 47]"),
+            ("{% set budget = budget * 2 %}{% if budget < 8 %}{% endif %}", "[4, 5, 3, 47]"),
+            ("{% set share = budget * 2 %}{% set share = budget * 4 %}{% if share < 8 %}{% endif %}", "[true, false]"),
             ("{% if budget %}{% endif %}", "[true, false]"),
             ("{% if budget == 'none' or budget > 3 %}{% endif %}", "[\"other\", false, \"none\", 3]"),
         ] {

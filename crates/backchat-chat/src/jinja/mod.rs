@@ -1,5 +1,6 @@
 //! Parses a template as Jinja2 does, and collects the variables it uses and the names and markers it misspells.
 
+mod arithmetic;
 pub(crate) mod branches;
 pub(crate) mod canonical;
 pub(crate) mod misspelt;

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::{IndexMap, IndexSet};
 
 use crate::builtins::functions::FUNCTIONS;
+use crate::jinja::arithmetic::{NUMERIC, Step, constant, literal, solved};
 use crate::jinja::syntax::tree::{
     BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target,
 };
@@ -32,12 +33,19 @@ pub(crate) struct Survey<'s> {
     /// Own names of the template, and fields of its namespaces, that stand for a variable: `effort` for
     /// `reasoning_effort | default('low')`, or for a member of one. Nothing for those that are given several things: the
     /// settings of all of them would take more renders than an examination has.
-    aliases: HashMap<String, Option<String>>,
+    aliases: HashMap<String, Option<Computed>>,
     /// Constants that a name of the template stands for one after another: `x`, or `x.id` for a member, while it loops over
     /// `x[]`.
     constants: HashMap<String, Vec<json::Value>>,
     /// The literal keys of the dictionaries that a name is set to, in whatever scope.
     tables: HashMap<String, Vec<json::Value>>,
+}
+
+/// A value that is read from a path, and the arithmetic that is done to it, the first step first.
+#[derive(Clone, Debug, PartialEq)]
+struct Computed {
+    path: String,
+    steps: Vec<Step>,
 }
 
 /// Names that Jinja2 itself binds.
@@ -116,7 +124,8 @@ impl<'s> Survey<'s> {
                 }
                 // The items of a variable are those of a list.
                 if let (Target::Name(name), Some(of)) = (target, self.path(over).filter(|of| self.is_setting(of))) {
-                    self.aliases.insert((*name).to_owned(), Some(format!("{of}[]")));
+                    let items = Computed { path: format!("{of}[]"), steps: Vec::new() };
+                    self.aliases.insert((*name).to_owned(), Some(items));
                 }
                 self.scoped(|survey| {
                     survey.bind(target.names());
@@ -243,8 +252,8 @@ impl<'s> Survey<'s> {
             Target::Field(of, name) => format!("{of}.{name}"),
             Target::Tuple(_) => return,
         };
-        let Some(path) = self.path(value) else { return };
-        let variable = Some(path).filter(|path| self.is_setting(path));
+        let Some(computed) = self.computed(value) else { return };
+        let variable = Some(computed).filter(|computed| self.is_setting(&computed.path));
         match self.aliases.entry(name) {
             Entry::Vacant(entry) => drop(entry.insert(variable)),
             Entry::Occupied(mut known) if *known.get() != variable => drop(known.insert(None)),
@@ -255,7 +264,7 @@ impl<'s> Survey<'s> {
     /// Whether a path begins with a variable of the context, or with one in whose place the template has set a default.
     fn is_setting(&self, path: &str) -> bool {
         let root = path.split(['.', '[']).next().unwrap_or_default();
-        let is_own = || self.aliases.get(root).is_some_and(|of| of.as_deref() == Some(root));
+        let is_own = || self.aliases.get(root).is_some_and(|of| of.as_ref().is_some_and(|of| of.path == root));
         !path.contains('[') && !GIVEN.contains(&root) && (self.is_variable(root) || is_own())
     }
 
@@ -302,12 +311,32 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// The path of a value from a variable, or else from a name of the template.
+    /// The path of a value from a variable, or else from a name of the template. What is computed from one has none.
     fn path(&self, expression: &Expr<'s>) -> Option<String> {
         let path = path(expression)?;
         let ends = path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]);
-        let known = ends.filter_map(|end| Some((self.aliases.get(slice(&path, ..end))?.as_ref()?, end))).next();
-        Some(known.map_or_else(|| path.clone(), |(of, end)| format!("{of}{}", slice(&path, end..))))
+        let Some((of, end)) = ends.filter_map(|end| Some((self.alias_of(slice(&path, ..end))?, end))).next() else {
+            return Some(path);
+        };
+        of.steps.is_empty().then(|| format!("{}{}", of.path, slice(&path, end..)))
+    }
+
+    fn alias_of(&self, name: &str) -> Option<&Computed> {
+        self.aliases.get(name)?.as_ref()
+    }
+
+    /// The path of what a value is computed from, and how.
+    fn computed(&self, expression: &Expr<'s>) -> Option<Computed> {
+        if let ExprKind::Condition { then, otherwise, .. } = &expression.kind {
+            return self.computed(then).or_else(|| self.computed(otherwise.as_ref()?));
+        }
+        if let Some((step, of)) = Step::last(expression) {
+            let mut computed = self.computed(of)?;
+            computed.steps.extend(step);
+            return Some(computed);
+        }
+        let known = path(expression).and_then(|path| self.alias_of(&path));
+        known.cloned().or_else(|| Some(Computed { path: self.path(expression)?, steps: Vec::new() }))
     }
 
     fn member(&mut self, expression: &Expr<'s>) {
@@ -318,8 +347,8 @@ impl<'s> Survey<'s> {
     }
 
     fn compare(&mut self, subject: &Expr<'s>, with: &Expr<'s>) {
-        if let ExprKind::Literal(literal) = &with.kind {
-            self.note(subject, constant(literal));
+        if let Some(constant) = literal(with) {
+            self.note(subject, constant);
         } else if let Some(known) = path(with).and_then(|path| self.constants.get(&path).cloned()) {
             known.into_iter().for_each(|constant| self.note(subject, constant));
         }
@@ -339,9 +368,9 @@ impl<'s> Survey<'s> {
     }
 
     fn note(&mut self, subject: &Expr<'s>, constant: json::Value) {
-        let (subject, constant) = solved(subject, constant);
-        if let Some(path) = self.path(subject) {
-            self.note_at(path, constant);
+        let Some(Computed { path, steps }) = self.computed(subject) else { return };
+        for constant in solved(&steps, constant) {
+            self.note_at(path.clone(), constant);
         }
     }
 
@@ -349,64 +378,6 @@ impl<'s> Survey<'s> {
         push_new(self.compared.entry(path).or_default(), constant);
     }
 }
-
-fn literal(expression: &Expr<'_>) -> Option<json::Value> {
-    let ExprKind::Literal(literal) = &expression.kind else { return None };
-    Some(constant(literal))
-}
-
-fn constant(literal: &Literal) -> json::Value {
-    match literal {
-        Literal::None => json::Value::Null,
-        Literal::Bool(value) => json::Value::Bool(*value),
-        Literal::Int(digits) => digits.parse::<i64>().map_or(json::Value::Null, json::Value::from),
-        Literal::Float(digits) => digits.parse::<f64>().map_or(json::Value::Null, json::Value::from),
-        Literal::Str(text) => json::Value::from(text.as_str()),
-    }
-}
-
-/// What is left of an expression without its arithmetic, and what that must be for the expression to be this number: 500
-/// for `budget * 2` and 1000.
-fn solved<'e, 's>(subject: &'e Expr<'s>, number: json::Value) -> (&'e Expr<'s>, json::Value) {
-    let inner = match &subject.kind {
-        ExprKind::Binary(operator, sides) => solved_side(*operator, &sides.0, &sides.1, &number),
-        ExprKind::Filter(Some(of), name, _) if NUMERIC.contains(&name.as_str()) => Some((of.as_ref(), number.clone())),
-        _ => None,
-    };
-    inner.map_or((subject, number), |(inner, number)| solved(inner, number))
-}
-
-fn solved_side<'e, 's>(
-    operator: BinaryOp,
-    left: &'e Expr<'s>,
-    right: &'e Expr<'s>,
-    number: &json::Value,
-) -> Option<(&'e Expr<'s>, json::Value)> {
-    let (inner, other) = match (literal(left), literal(right)) {
-        (None, Some(other)) => (left, other.as_f64()?),
-        (Some(other), None) if matches!(operator, BinaryOp::Add | BinaryOp::Mul) => (right, other.as_f64()?),
-        _ => return None,
-    };
-    let result = number.as_f64()?;
-    let solved = match operator {
-        BinaryOp::Add => result - other,
-        BinaryOp::Sub => result + other,
-        BinaryOp::Mul => result / other,
-        BinaryOp::Div | BinaryOp::FloorDiv => result * other,
-        // A remainder is one of itself.
-        BinaryOp::Rem => result,
-        BinaryOp::Pow | BinaryOp::And | BinaryOp::Or => return None,
-    };
-    if !solved.is_finite() {
-        return None;
-    }
-    // A float holds every whole number up to this one.
-    let is_whole = solved.fract() == 0.0 && solved.abs() <= 2_f64.powi(53);
-    Some((inner, if is_whole { (solved as i64).into() } else { solved.into() }))
-}
-
-/// The filters that make a number of a text, or another one of a number.
-const NUMERIC: [&str; 4] = ["int", "float", "round", "abs"];
 
 /// The path that a value is read from, such as `message.role`, ignoring filters that only normalize it and what is there
 /// instead if it is absent.
