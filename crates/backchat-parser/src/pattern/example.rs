@@ -171,7 +171,8 @@ fn shown(class: &Class) -> Vec<String> {
     class.first().into_iter().map(String::from).collect()
 }
 
-/// Drafts without duplicates and those that are too long; if there are too many, an evenly spaced sample.
+/// Drafts without duplicates and those that are too long; if there are too many, an evenly spaced sample from the first to the
+/// last, and the shortest one: a branch with few ways to match it would get lost among those of another.
 fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
     let mut kept: Vec<Draft> = Vec::new();
     // The same drafts on every run.
@@ -186,8 +187,9 @@ fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
     if kept.len() <= MOST {
         return kept;
     }
-    let count = kept.len();
-    let spread: HashSet<usize> = (0..MOST).map(|i| i * count / MOST).collect();
+    let shortest = kept.iter().enumerate().min_by_key(|(_, draft)| draft.text.len()).map(|(index, _)| index);
+    let last = kept.len() - 1;
+    let spread: HashSet<usize> = (0..MOST - 1).map(|i| i * last / (MOST - 2)).chain(shortest).collect();
     kept.into_iter().enumerate().filter(|(index, _)| spread.contains(index)).map(|(_, draft)| draft).collect()
 }
 
@@ -218,6 +220,19 @@ mod tests {
         for inside in ["a", r"\b", "(?:a|b|c)"] {
             let pattern = (0..7).fold(inside.to_owned(), |inside, _| format!("(?:{inside}){{64}}"));
             assert_eq!(Pattern::new(&pattern).unwrap().examples(), [""; 0], "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_branch_is_shown_beside_one_with_many_texts() {
+        for (pattern, start) in [
+            (r"(?:<s>\s*\$\s*|\$ )(?P<name>[\w.-]+)\s*", "$ "),
+            (r"(?:\$ |<s>\s*\$\s*|<t>\s*\$\s*)(?P<name>[\w.-]+)\s*", "$ "),
+            (r"(?:<s>\s*\$\s*|\$ |<t>\s*\$\s*)(?P<name>[\w.-]+)\s*", "$ "),
+            (r"(?:<s>\s*\$\s*|begin at )(?P<name>[\w.-]+)\s*", "begin at "),
+        ] {
+            let examples = Pattern::new(pattern).unwrap().examples();
+            assert!(examples.iter().any(|text| text.starts_with(start)), "{pattern}: {examples:?}");
         }
     }
 
