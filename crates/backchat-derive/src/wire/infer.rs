@@ -173,13 +173,25 @@ impl<'t> Inference<'_, 't> {
             Leads { all: plain.into_iter().chain(called).collect(), thought }
         };
         let mut prompts = self.turns(&offering).prompts(&self.usage.settings, leads, close, self.comparison);
-        // A prompt without tools may end differently.
-        for prompt in self.turns(&plain).prompts(&self.usage.settings, leads, close, self.comparison) {
-            if !prompts.iter().any(|known| known.header == prompt.header && known.prefill == prompt.prefill) {
-                prompts.push(prompt);
+        // A prompt without tools, or with more of them, may end differently.
+        for prober in [Some(plain), self.offering_more().map(|more| more.with_reasoning(input))].into_iter().flatten() {
+            for prompt in self.turns(&prober).prompts(&self.usage.settings, leads, close, self.comparison) {
+                if !prompts.iter().any(|known| known.header == prompt.header && known.prefill == prompt.prefill) {
+                    prompts.push(prompt);
+                }
             }
         }
         prompts
+    }
+
+    /// A prober that offers more tools, if a prompt ends differently then.
+    fn offering_more(&self) -> Option<Prober<'t>> {
+        let more = self.offering.offering(Some(some_tools(self.offering.request_shape(), MANY_TOOLS)));
+        let end = |prober: &Prober<'t>| {
+            let text = prober.render(&shapes::history(History::User), &Setting::new(), true)?;
+            History::User.rest(&text).map(str::to_owned)
+        };
+        (end(&more)? != end(&self.offering)?).then_some(more)
     }
 
     /// The plain prober, in a request shape in which the template takes a tool result if there is one.
@@ -481,11 +493,22 @@ fn stops_of(segmentation: Segmentation, text: &str) -> Vec<&str> {
     if marks.is_empty() { vec![text] } else { marks }
 }
 
+/// More tools than a template is likely to take for a few.
+const MANY_TOOLS: usize = 12;
+
 /// Tools that no probe calls, so that the list in a prompt contains no needle.
 pub(super) fn other_tools(request_shape: RequestShape) -> Value {
-    let arguments = [("some_key".to_owned(), "text".into())].into_iter().collect();
-    let call = Call { id: String::new(), name: "another_tool".to_owned(), arguments };
-    request_shape.tools(&[Message::Assistant(Answer::calls(vec![call]))])
+    some_tools(request_shape, 1)
+}
+
+/// This many of them.
+fn some_tools(request_shape: RequestShape, count: usize) -> Value {
+    let call = |at: usize| {
+        let name = if at == 0 { "another_tool".to_owned() } else { format!("another_tool_{at}") };
+        let arguments = [("some_key".to_owned(), "text".into())].into_iter().collect();
+        Call { id: String::new(), name, arguments }
+    };
+    request_shape.tools(&[Message::Assistant(Answer::calls((0..count).map(call).collect()))])
 }
 
 /// Moves a mark at the end of the header into the turn.

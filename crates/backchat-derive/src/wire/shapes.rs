@@ -58,12 +58,15 @@ pub(crate) fn content() -> Answer {
     Answer::content(needle::CONTENT)
 }
 
+/// How many words a long text has: a template may tell such a one from others.
+const LONG: usize = 24;
+
 pub(crate) fn history(kind: History) -> Vec<Message> {
     let user = || Message::User(needle::USER.to_owned());
     let later = || Message::User(needle::LATER.to_owned());
     match kind {
         History::User => vec![user()],
-        History::SystemAndUser => vec![Message::System(needle::SYSTEM.to_owned()), user()],
+        History::SystemAndUser => vec![Message::System([needle::SYSTEM; LONG].join(" ")), user()],
         History::EarlierTurns => vec![later(), Message::Assistant(Answer::content(needle::EARLIER)), user()],
         History::ToolResult => {
             let [id, name, key, value] = needle::EARLIER_CALL.map(str::to_owned);

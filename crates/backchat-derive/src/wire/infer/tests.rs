@@ -58,6 +58,26 @@ fn a_name_in_every_mark_does_not_split_the_header() {
 }
 
 #[test]
+fn the_number_of_tools_or_a_long_system_message_may_decide_the_header() {
+    for condition in [
+        "tools and tools | length > 1",
+        "tools and tools | length > 8",
+        "messages[0].role == 'system' and messages[0].content | length > 40",
+    ] {
+        let marked = format!("<|assistant{{% if {condition} %}}:long{{% endif %}}|>");
+        let source = chat_template("{{ m.content }}").replace("<|assistant|>", &marked);
+        let source = source.replace(
+            "<|{{ m.role }}|>",
+            &format!("{{% if m.role == 'assistant' %}}{marked}{{% else %}}<|{{{{ m.role }}}}|>{{% endif %}}"),
+        );
+        let wire = inferred(&source).unwrap();
+        let headers = backchat_core::distinct(wire.prompts.iter().map(|prompt| prompt.header.as_str()));
+        assert_eq!(headers.len(), 2, "{condition}: {headers:?}");
+        assert!(headers.contains(&"<|assistant|>") && headers.contains(&"<|assistant:long|>"), "{headers:?}");
+    }
+}
+
+#[test]
 fn each_mark_that_ends_a_turn_is_a_stop() {
     let closed = chat_template("{{ m.content }}").replace("<|end|>", "<|shut|>\n<|end|>");
     let wire = inferred(&closed).unwrap();
