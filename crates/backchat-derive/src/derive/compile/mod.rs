@@ -24,6 +24,7 @@ use super::needed::holds_probe;
 use crate::wire::structure::{FoundBy, Prompt, WireFormat};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
+use backchat_core::text::slice;
 use backchat_parser::pattern::Pattern;
 use backchat_probe::probe::steady::is_varying;
 use pattern::{Delimiter, header, spaced};
@@ -160,7 +161,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let close = reasoning.close.trim();
     // Reasoning may contain a label, so it counts only after the line breaks that renders have before it.
     let is_line = reasoning.close.starts_with('\n') && !wire.is_distinct(close);
-    let whole = if is_line { reasoning.close.trim_end() } else { close };
+    let whole = if is_line { reasoning.close.trim_end() } else { with_line_end(wire, &reasoning.close) };
     if open.is_empty() {
         // Without an opening, there is reasoning if the closing mark occurs at all.
         Delimiter::Pattern(format!("^(?=.*?{})", escape(whole))).write(&mut field, "open");
@@ -226,6 +227,14 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     parser(&mut field, reasoning.is_json);
     joined(&mut field, reasoning.join.as_deref(), (&reasoning.open, &reasoning.close));
     Some(field)
+}
+
+/// What closes reasoning without white space around it, except for the line break that renders have after a text that prose
+/// may contain.
+fn with_line_end<'w>(wire: &WireFormat, close: &'w str) -> &'w str {
+    let (close, text) = (close.trim_start(), close.trim());
+    let is_ended = !text.is_empty() && slice(close, text.len()..).starts_with('\n') && !wire.is_distinct(text);
+    if is_ended { slice(close, ..=text.len()) } else { text }
 }
 
 /// The text that opens content only after reasoning, and that prose may contain.
@@ -497,6 +506,17 @@ mod tests {
         // Reasoning may contain a stop that looks like a closing tag.
         let tagged = WireFormat { stops: vec!["</s>".to_owned()], ..thinking };
         assert_eq!(fields(&tagged).get("thinking").unwrap().get("close"), Some(&"</think>".into()));
+    }
+
+    #[test]
+    fn a_bracket_with_a_line_break_behind_it_ends_reasoning_only_so() {
+        let thinking = draft(&WireFormat { reasoning: Some(reasoning("(", ")\n")), ..wire() });
+        let message = read(&thinking, "(Hm (or so), yes.)\nYes.<end>");
+        assert_eq!(message.get("thinking"), Some(&"Hm (or so), yes.".into()));
+        assert_eq!(message.get("content"), Some(&"Yes.".into()));
+        // A mark does without the line break.
+        let tagged = WireFormat { reasoning: Some(reasoning("<think>", "</think>\n")), ..wire() };
+        assert_eq!(read(&draft(&tagged), "<think>Hm.</think>Yes.<end>").get("thinking"), Some(&"Hm.".into()));
     }
 
     #[test]
