@@ -537,6 +537,15 @@ fn chat_templates_are_linted_alone_and_beside_a_response_template() {
         assert_eq!((code, out.lines().count()), (1, 2), "{out}{err}");
         assert!(out.lines().all(|line| line.contains(&format!("list.json ({name})"))), "{out}");
     }
+    // It is another template that has to show the tools.
+    let shows = |tools: &str| quiet.replace("{{ tools | tojson }}", tools);
+    for (default, tool_use, code) in [("", "{{ tools | tojson }}", 0), ("{{ tools | tojson }}", "", 1)] {
+        let named = [("default", shows(default)), ("tool_use", shows(tool_use))];
+        let named = named.map(|(name, template)| format!("{{\"name\": \"{name}\", \"template\": {template:?}}}"));
+        fs::write(folder.path().join("list.json"), format!("{{\"chat_template\": [{}]}}", named.join(", "))).unwrap();
+        let (_, out, err) = run(folder.path(), &["list.json", "--format", "concise"], None);
+        assert_eq!(out.matches("[CT005]").count(), code, "{out}{err}");
+    }
     let (code, out, _) =
         run(folder.path(), &["loud.jinja", "--allow", "CT002", "--allow", "null-printed-as-none"], None);
     assert_eq!((code, out.as_str()), (0, ""));

@@ -181,6 +181,11 @@ pub fn cached_folder(name: &str) -> Result<PathBuf, SourceError> {
     hub::snapshot(name)
 }
 
+/// Whether transformers renders conversations with tools with another template of the same place.
+pub fn leaves_tools_to_another(source: &Source) -> bool {
+    source.name.as_deref() != Some(TOOL_USE) && source.other_names.iter().any(|name| name == TOOL_USE)
+}
+
 /// The files that [`open`] reads for a name, whether or not they exist.
 pub fn files(name: &str) -> Vec<PathBuf> {
     let path = Path::new(name);

@@ -14,7 +14,7 @@ use backchat_derive::targets::Target;
 use backchat_legacy::schema;
 use backchat_parser::template::source::{Opened, SourceError};
 use backchat_parser::tokens::Tokens;
-use backchat_probe::doctor;
+use backchat_probe::doctor::{self, traps::TOOLS_NEVER_SHOWN};
 
 /// The findings of `backchat lint` about a source, at the default levels.
 ///
@@ -113,7 +113,11 @@ pub fn response(name: &str, has_chat_template: bool) -> Result<Option<schema::so
 /// The findings about a chat template.
 pub fn lint_chat_template(source: &Source) -> Result<Vec<Diagnostic>, Problem> {
     let options = doctor::Options::default().variables(source.special_tokens.clone()).now(Some(NOW.to_owned()));
-    Ok(lint::lint_chat_template(&compile(source)?, &options, &template_name(source)))
+    let mut found = lint::lint_chat_template(&compile(source)?, &options, &template_name(source));
+    if chat_source::leaves_tools_to_another(source) {
+        found.retain(|finding| finding.id != TOOLS_NEVER_SHOWN.id);
+    }
+    Ok(found)
 }
 
 /// The options for linting response templates.
