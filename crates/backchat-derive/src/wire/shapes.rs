@@ -142,8 +142,8 @@ mod tests {
             let texts: Vec<&str> = messages
                 .iter()
                 .filter_map(|message| match message {
-                    Message::System(text) | Message::User(text) | Message::Tool { content: text, .. } => Some(&**text),
                     Message::Assistant(answer) => answer.content.as_deref(),
+                    message => message.said(),
                 })
                 .collect();
             assert_eq!(texts.last(), Some(&kind.last_needle()), "{kind:?}");

@@ -14,4 +14,6 @@ pub use goals::{Coverage, Goal, Sought};
 pub use lines::{CoveredCondition, CoveredLine, lines};
 pub use listing::{listing, summary};
 pub use places::{Place, places};
-pub use suggestions::{Likeness, Offers, OtherTools, Suggested, argument_keys, offers, suggestions};
+pub use suggestions::{
+    Form, Likeness, Offers, OtherTools, Suggested, UsualHistories, argument_keys, forms, offers, suggestions,
+};

@@ -2,6 +2,7 @@
 //! it, begins or ends with it, a text or a list just below and above a threshold, a setting, a tool of that name.
 
 mod earlier;
+mod forms;
 mod lookups;
 mod offers;
 mod sizes;
@@ -14,9 +15,10 @@ use backchat_chat::Relation;
 use backchat_core::json::Value;
 use backchat_core::push_new;
 use earlier::earlier_texts;
+pub use forms::{Form, UsualHistories, forms};
 pub use lookups::argument_keys;
 pub use offers::{Offers, OtherTools, offers};
-use texts::{changed_by, constants, is_edge, is_from, is_name, literals, quoted};
+use texts::{changed_by, constants, is_edge, is_from, is_name, literals, quoted, selected};
 
 /// The longest text that is made to pass a threshold, in characters, and the most calls.
 const LONGEST: usize = 2000;
@@ -231,11 +233,10 @@ impl Made<'_> {
 
     /// What a condition selects from a list: texts that content contains, or names of tools that are called or offered.
     fn by_selection(&mut self) {
-        const TESTS: [&str; 6] = ["equalto", "eq", "in", "defined", "function.name", "role"];
         if !self.goal.wanted || !self.condition.contains("select") {
             return;
         }
-        for literal in literals(self.condition).into_iter().filter(|literal| !TESTS.contains(&literal.as_str())) {
+        for literal in selected(self.condition) {
             for (place, text) in places(self.answer) {
                 match place {
                     Place::Content => self.text(place, &format!("{text} {literal} {text}")),

@@ -15,7 +15,63 @@ pub enum Message {
     System(String),
     User(String),
     Assistant(Answer),
-    Tool { id: String, name: String, content: String },
+    Tool {
+        id: String,
+        name: String,
+        content: String,
+    },
+    /// A message with other values at some keys: another role, content in parts, an image.
+    Changed(Box<Message>, Changes),
+}
+
+/// Keys of a message, with the values that they have instead of the usual ones.
+#[derive(Clone, Debug)]
+pub struct Changes(pub Object);
+
+impl Hash for Changes {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        Entries(&self.0).hash(hasher);
+    }
+}
+
+impl PartialEq for Changes {
+    fn eq(&self, other: &Self) -> bool {
+        Entries(&self.0) == Entries(&other.0)
+    }
+}
+
+impl Message {
+    /// The message with this value at a key.
+    #[must_use]
+    pub fn with(self, key: &str, value: Value) -> Self {
+        let (message, mut changes) = match self {
+            Self::Changed(message, Changes(changes)) => (message, changes),
+            message => (Box::new(message), Object::new()),
+        };
+        changes.insert(key, value);
+        Self::Changed(message, Changes(changes))
+    }
+
+    /// The message without changes.
+    pub fn usual(&self) -> &Self {
+        match self {
+            Self::Changed(message, _) => message.usual(),
+            message => message,
+        }
+    }
+
+    /// What a user, a system message or a result says.
+    pub fn said(&self) -> Option<&str> {
+        match self.usual() {
+            Self::System(text) | Self::User(text) | Self::Tool { content: text, .. } => Some(text),
+            Self::Assistant(_) | Self::Changed(..) => None,
+        }
+    }
+
+    /// Whether it is the result of a call.
+    pub fn is_result(&self) -> bool {
+        matches!(self.usual(), Self::Tool { .. })
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Hash)]

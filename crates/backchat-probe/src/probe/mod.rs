@@ -18,7 +18,8 @@ mod tools;
 pub use backchat_core::REASONING_KEYS;
 pub use context::context;
 pub use conversation::{
-    Answer, Call, Message, PART_BREAK, ReasoningInput, after_tool, call, call_with, mentions_reasoning, name_in_id,
+    Answer, Call, Changes, Message, PART_BREAK, ReasoningInput, after_tool, call, call_with, mentions_reasoning,
+    name_in_id,
 };
 pub use prober::{Prober, Setting};
 pub use renderer::Renderer;

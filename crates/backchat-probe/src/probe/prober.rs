@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::context::Context;
-use super::conversation::{Answer, Message, ReasoningInput, call};
+use super::conversation::{Answer, Changes, Message, ReasoningInput, call};
 use super::key::{self, Entries, Known};
 use super::needle;
 use super::renderer::{Outcome, Renderer};
@@ -70,6 +70,8 @@ enum Parts {
     Tool,
     /// Whether it has content and reasoning, and how many arguments its calls have.
     Assistant(bool, bool, Vec<usize>),
+    /// The keys that are changed, with their values.
+    Changed(Box<Parts>, String),
 }
 
 impl Parts {
@@ -81,6 +83,9 @@ impl Parts {
             Message::Assistant(answer) => {
                 let arguments = answer.calls.iter().map(|call| call.arguments.len()).collect();
                 Self::Assistant(answer.content.is_some(), answer.reasoning.is_some(), arguments)
+            }
+            Message::Changed(message, Changes(changes)) => {
+                Self::Changed(Box::new(Self::of(message)), Value::Object(changes.clone()).to_string())
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Converts a conversation to the template's `messages`.
 
-use super::conversation::{Answer, Call, Message, PART_BREAK, ReasoningInput};
+use super::conversation::{Answer, Call, Changes, Message, PART_BREAK, ReasoningInput};
 use super::needle;
 use super::request_shape::{Absent, RequestShape};
 use backchat_core::json::{Object, Value};
@@ -35,6 +35,13 @@ impl RequestShape {
                 ("content", self.content(content)),
             ]),
             Message::Assistant(answer) => self.answer(answer, reasoning_input),
+            Message::Changed(message, Changes(changes)) => {
+                let mut entries = self.message(message, reasoning_input);
+                if let Value::Object(entries) = &mut entries {
+                    entries.extend(changes.iter().map(|(key, value)| (key.to_owned(), value.clone())));
+                }
+                entries
+            }
         }
     }
 

@@ -435,6 +435,29 @@ mod tests {
     }
 
     #[test]
+    fn messages_in_another_form_that_have_the_turn_written_differently_are_named() {
+        for (condition, words) in [
+            ("messages[0].role == 'developer'", "a message of the role \"developer\""),
+            ("loop.index0 and messages[loop.index0 - 1].role == 'ipython'", "a result of the role \"ipython\""),
+            ("messages | selectattr('role', 'equalto', 'tool') | list | length > 3", "4 results"),
+            ("messages[0].images", "the key \"images\" of a message"),
+            ("messages[0].content is not string", "content in parts"),
+            (
+                "messages[0].content is not string and messages[0].content[0].type == 'image'",
+                "a part of the type \"image\" in a message",
+            ),
+        ] {
+            let marked = format!("{{{{ '<late>' if m.role == 'assistant' and {condition} }}}}{{{{ m.content }}}}");
+            let (losses, found) = proved(&CHAT.replacen("{{ m.content }}", &marked, 1));
+            let start = format!("with {words}, the template");
+            assert!(found > 0 && losses.iter().any(|loss| loss.starts_with(&start)), "{condition}: {losses:?}");
+            let unmarked = format!("{{{{ '' if {condition} }}}}{{{{ m.content }}}}");
+            let (losses, _) = proved(&CHAT.replacen("{{ m.content }}", &unmarked, 1));
+            assert_eq!(losses, [""; 0], "{condition}: the turn is the usual one");
+        }
+    }
+
+    #[test]
     fn a_branch_of_a_long_conversation_is_named_by_how_many_messages_come_before() {
         let late = "{{ '<late>' if messages | length > 6 }}{{ m.content }}";
         let (losses, found) = proved(&CHAT.replacen("{{ m.content }}", late, 1));

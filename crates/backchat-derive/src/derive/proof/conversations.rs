@@ -54,10 +54,7 @@ pub struct History {
 impl History {
     /// A history that answers are tried after under every setting. The last word of its last message ends it.
     pub fn main(name: String, messages: Vec<Message>) -> Self {
-        let text = match messages.last() {
-            Some(Message::System(text) | Message::User(text) | Message::Tool { content: text, .. }) => text.as_str(),
-            Some(Message::Assistant(_)) | None => "",
-        };
+        let text = messages.last().and_then(Message::said).unwrap_or_default();
         let last = text.split_whitespace().next_back().unwrap_or_default();
         let word = last.trim_matches(|c: char| !c.is_alphanumeric());
         let last = Cow::Owned(if word.is_empty() { last } else { word }.to_owned());
@@ -441,10 +438,8 @@ mod tests {
                     .messages
                     .iter()
                     .filter_map(|message| match message {
-                        Message::System(text) | Message::User(text) | Message::Tool { content: text, .. } => {
-                            Some(text.as_str())
-                        }
                         Message::Assistant(answer) => answer.content.as_deref(),
+                        message => message.said(),
                     })
                     .collect();
                 let count: usize = texts.iter().map(|text| text.matches(&*history.last).count()).sum();

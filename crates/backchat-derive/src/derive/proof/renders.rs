@@ -74,10 +74,8 @@ impl Scene<'_, '_> {
 
     /// The text of a render before the first message of the history.
     fn before_first<'r>(&self, text: &'r str) -> &'r str {
-        match self.history.messages.first() {
-            Some(Message::User(words) | Message::System(words)) => before(text, words),
-            _ => before(text, ""),
-        }
+        let first = self.history.messages.first().filter(|message| !message.is_result());
+        before(text, first.and_then(Message::said).unwrap_or_default())
     }
 
     /// A turn with this answer, in the render of the conversation that ends with it.
@@ -94,7 +92,7 @@ impl Scene<'_, '_> {
     /// message may follow them.
     fn without_closing(&self, turn: &str) -> Option<String> {
         let (messages, words) = (&self.history.messages, &*self.history.last);
-        let (Message::User(last) | Message::Tool { content: last, .. }) = messages.last()? else { return None };
+        let last = messages.last()?.said()?;
         let (_, said) = last.rsplit_once(words)?;
         let prompt = self.render(&[], true)?;
         let (_, tail) = prompt.rsplit_once(words)?;

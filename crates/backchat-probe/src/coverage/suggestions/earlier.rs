@@ -22,6 +22,7 @@ pub(super) fn earlier_texts(history: &[Message]) -> Vec<(Earlier, &str)> {
                 found.extend([(Earlier::Said(at), content.as_str()), (Earlier::Tool(at), name.as_str())]);
             }
             Message::Assistant(answer) => found.extend(answer.content.as_deref().map(|text| (Earlier::Said(at), text))),
+            Message::Changed(..) => {}
         }
     }
     found
@@ -37,7 +38,7 @@ impl Earlier {
                     text.clone_into(said);
                 }
                 Some(Message::Assistant(answer)) => answer.content = Some(text.to_owned()),
-                None => {}
+                Some(Message::Changed(..)) | None => {}
             },
             Self::Tool(at) => {
                 let Some(Message::Tool { id, name, .. }) = history.get_mut(at) else { return history };

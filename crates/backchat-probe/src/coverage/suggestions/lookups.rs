@@ -42,6 +42,12 @@ fn key_at(rest: &str) -> Option<String> {
     rest.get(..end).filter(|key| !key.is_empty() && !METHODS.contains(key)).map(str::to_owned)
 }
 
+/// The names that a condition looks up in something, which may be the arguments of a call under another name.
+pub(super) fn looked_up_keys(condition: &str) -> Vec<String> {
+    let dots = condition.match_indices(['.', '[']);
+    dots.filter_map(|(at, _)| key_at(condition.get(at..)?)).collect()
+}
+
 impl Made<'_> {
     /// An argument with the name that is sought among those of a call.
     pub(super) fn by_key(&mut self, name: &Value, keys: &Value) {
@@ -59,7 +65,7 @@ impl Made<'_> {
         let Some(answer) = self.with_call().filter(|_| found.is_null() && self.goal.wanted) else { return };
         let (mut names, mut likeness) = (argument_keys(self.condition), Likeness::Part);
         if names.is_empty() {
-            names = self.looked_up();
+            names = looked_up_keys(self.condition);
             likeness = Likeness::Guess;
         }
         for name in names {
@@ -72,7 +78,7 @@ impl Made<'_> {
     pub(super) fn by_argument(&mut self, value: &Value) {
         let is_plain = matches!(value, Value::Bool(_) | Value::Number(_));
         let Some(answer) = self.with_call().filter(|_| is_plain && self.goal.wanted) else { return };
-        for name in self.looked_up() {
+        for name in looked_up_keys(self.condition) {
             let mut answer = Place::Key(0, 0).replaced(&answer, &name);
             if let Some(call) = answer.calls.first_mut() {
                 call.arguments.insert(name.as_str(), value.clone());
@@ -80,12 +86,6 @@ impl Made<'_> {
             let words = format!("the argument {} set to {value}", quoted(&name));
             self.push(Suggested { likeness: Likeness::Mentioned, ..Suggested::of(answer, words) });
         }
-    }
-
-    /// The names that a condition looks up in something, which may be the arguments of a call under another name.
-    fn looked_up(&self) -> Vec<String> {
-        let dots = self.condition.match_indices(['.', '[']);
-        dots.filter_map(|(at, _)| key_at(self.condition.get(at..)?)).collect()
     }
 
     /// The answer, if its first call has an argument, or a call of the history.

@@ -174,6 +174,12 @@ pub(super) fn literals(expression: &str) -> Vec<String> {
     found
 }
 
+/// What an expression selects from a list: its texts in quotes but for tests and keys.
+pub(super) fn selected(expression: &str) -> Vec<String> {
+    const TESTS: [&str; 6] = ["equalto", "eq", "in", "defined", "function.name", "role"];
+    literals(expression).into_iter().filter(|literal| !TESTS.contains(&literal.as_str())).collect()
+}
+
 /// Whether a tool may have this name.
 pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))

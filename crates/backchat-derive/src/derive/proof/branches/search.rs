@@ -11,7 +11,8 @@ use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
 use backchat_core::push_new;
 use backchat_probe::coverage::{
-    Coverage, Goal, Likeness, Offers, OtherTools, Place, Sought, Suggested, argument_keys, offers, suggestions,
+    Coverage, Form, Goal, Likeness, Offers, OtherTools, Place, Sought, Suggested, UsualHistories, argument_keys, forms,
+    offers, suggestions,
 };
 use backchat_probe::probe::{Answer, Message, Setting};
 use std::ops::{Range, RangeInclusive};
@@ -36,6 +37,11 @@ const MOST_OFFERED: usize = 12;
 /// goal, so that it does not use up what others need, and in all.
 const MOST_SAME_OF_GOAL: usize = 4;
 const MOST_SAME: usize = 20;
+
+/// How many conversations with messages in another form are rendered at most, and how many times the goals are asked for
+/// them.
+const MOST_FORMS: usize = 12;
+const MOST_STEPS: usize = 3;
 
 /// From how many conversations suggestions for one goal are made.
 const MOST_WITNESSES: usize = 3;
@@ -110,7 +116,7 @@ impl<'p, 't> Search<'p, 't> {
             self.watch(&known);
         }
         for (history, _) in histories {
-            let is_called = history.iter().any(|message| matches!(message, Message::Tool { .. }));
+            let is_called = history.iter().any(Message::is_result);
             let offers_tools = self.proof.request.always_tools || is_called;
             let prober = if offers_tools { &self.proof.offering } else { &self.proof.plain };
             let ran = prober.ran(history, &Setting::new(), true).unwrap_or_default();
@@ -134,6 +140,87 @@ impl<'p, 't> Search<'p, 't> {
         let messages = [&known.history[..], &[Message::Assistant(known.answer.clone())]].concat();
         let prober = known.prober(self.proof);
         prober.render_in(prober.request_shape(), &messages, &known.setting, false).is_none()
+    }
+
+    /// Messages before an answer in a form that a condition asks for, after which an answer of all parts is written
+    /// differently.
+    fn seek_forms(&mut self) {
+        let source = self.proof.plain.template().source();
+        let Request { calls, .. } = self.proof.request;
+        let main =
+            conversations::histories(calls.named_ids, calls.several).into_iter().filter(|history| history.is_main);
+        let mut main = main.map(|history| history.messages);
+        let (question, result) = (main.next().unwrap_or_default(), main.next().unwrap_or_default());
+        let read = self.keys_read(&result);
+        let result = if calls.shown { result } else { Vec::new() };
+        let usual = UsualHistories { question: &question, result: &result, read: &read };
+        let mut tried: Vec<Form> = Vec::new();
+        for _ in 0..MOST_STEPS {
+            let before = tried.len();
+            for goal in self.coverage.goals() {
+                let condition = source.get(goal.span.clone()).unwrap_or("");
+                for form in forms(&goal, condition, &usual) {
+                    if tried.len() == MOST_FORMS || self.reached.len() == MOST_FOUND || ended().is_some() {
+                        return;
+                    }
+                    if push_new(&mut tried, form.clone()) && self.is_written_anew(&goal, form) {
+                        break;
+                    }
+                }
+            }
+            if tried.len() == before {
+                break;
+            }
+        }
+    }
+
+    /// The keys that the chat template looks up in messages, but for those of which it takes the items: what these are is
+    /// not known.
+    fn keys_read(&self, history: &[Message]) -> Vec<String> {
+        let offering = &self.proof.offering;
+        let paths = offering.paths(offering.request_shape(), history, &Setting::new());
+        let source = self.proof.plain.template().source();
+        let loops = source.split("for ").skip(1).filter_map(|rest| rest.split("%}").next()?.split_once(" in "));
+        let looped: Vec<&str> = loops.filter_map(|(_, items)| items.split(" if ").next()).collect();
+        let is_plain = |key: &&str| !looped.iter().any(|items| items.contains(key));
+        paths.iter().filter_map(|path| path.strip_prefix("messages[].")).filter(is_plain).map(str::to_owned).collect()
+    }
+
+    /// Whether an answer of all parts reaches a goal after messages in another form, and is written differently there than
+    /// after the usual ones.
+    fn is_written_anew(&mut self, goal: &Goal, Form { history, words, is_in_parts }: Form) -> bool {
+        let answer = self.proof.answer_of_all_parts().answer;
+        let after = |history: &Rc<[Message]>| Known {
+            answer: answer.clone(),
+            history: history.clone(),
+            setting: Setting::new(),
+            offers_tools: self.proof.request.always_tools
+                || history.iter().any(Message::is_result)
+                || !answer.calls.is_empty(),
+            tools: None,
+        };
+        let known = after(&history.clone().into());
+        if self.is_refused(&known) {
+            return false;
+        }
+        let turn = |known: &Known| known.turn(self.proof).map(|turn| without_quotes(&turn).to_owned());
+        let written = turn(&known);
+        let is_usual = self.histories.iter().any(|usual| turn(&after(&usual.history)) == written);
+        // Content in parts is asked about its parts.
+        if is_usual && !is_in_parts {
+            return false;
+        }
+        let ran = known.ran_after(&known.history, self.proof);
+        let mut reached = Coverage::default();
+        reached.add(ran.clone(), &known.answer);
+        self.coverage.add(ran, &known.answer);
+        self.known.push(known.clone());
+        let is_new = reached.has(goal) && !is_usual;
+        if is_new {
+            let suggested = Suggested::after(answer, history, &words);
+            self.reached.push(Reached { goal: goal.clone(), suggested, known });
+        }
+        is_new
     }
 
     fn seek(&mut self) {
@@ -340,15 +427,26 @@ impl<'p, 't> Search<'p, 't> {
     }
 }
 
+/// A turn from the end of the last word before it, without the signs that end the text of that word.
+fn without_quotes(turn: &str) -> &str {
+    let ends = |c: char| c.is_alphanumeric() || "-?\"'}]\\".contains(c);
+    turn.trim_start_matches(ends)
+}
+
 impl Proof<'_> {
-    /// The histories that only the plainest answers follow and after which an answer of all parts is written differently, with
-    /// that answer.
-    fn written_anew(&self) -> Vec<(History, Answer)> {
+    /// An answer with all the parts that the chat template shows.
+    fn answer_of_all_parts(&self) -> TestAnswer {
         let Request { calls, reasoning_input, .. } = &self.request;
         let mut answer = Answer::content("Let me look.");
         answer.calls.extend(calls.shown.then(conversations::plain_call));
         answer.reasoning = reasoning_input.as_ref().map(|_| conversations::PLAIN_THOUGHT.to_owned());
-        let said = TestAnswer::new("an answer of all parts", answer, Reach::Value, calls.named_ids);
+        TestAnswer::new("an answer of all parts", answer, Reach::Value, calls.named_ids)
+    }
+
+    /// The histories that only the plainest answers follow and after which an answer of all parts is written differently, with
+    /// that answer.
+    fn written_anew(&self) -> Vec<(History, Answer)> {
+        let said = self.answer_of_all_parts();
         let turns: Vec<(History, Option<String>)> = self.cut(|cutter| {
             let histories = cutter.histories.clone().into_iter().enumerate();
             histories.map(|(at, history)| (history, cutter.case(&said, at, 0).map(|case| case.text))).collect()
@@ -368,6 +466,7 @@ impl Branches {
         search.seek();
         search.seek_beside(own);
         search.seek_after(own);
+        search.seek_forms();
         let (conditions, both) = search.coverage.conditions();
         let found = search.reached.iter().flat_map(|reached| reached.branches(proof, &search.reached)).collect();
         let source = proof.plain.template().source();
