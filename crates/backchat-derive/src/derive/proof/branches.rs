@@ -458,6 +458,18 @@ mod tests {
     }
 
     #[test]
+    fn a_key_whose_items_are_printed_is_given_no_text() {
+        for images in ["m.images", "m['images']", "m.get('images', [])", "(m.images or [])[:2]"] {
+            let looped = format!("{{% for image in {images} %}}<image>{{% endfor %}}");
+            let read = format!(
+                "{{{{ '<late>' if m.role == 'assistant' and messages[0].images }}}}{looped}{{{{ m.content }}}}"
+            );
+            let (losses, _) = proved(&CHAT.replacen("{{ m.content }}", &read, 1));
+            assert!(losses.iter().all(|loss| !loss.starts_with("with the key")), "{images}: {losses:?}");
+        }
+    }
+
+    #[test]
     fn a_branch_of_a_long_conversation_is_named_by_how_many_messages_come_before() {
         let late = "{{ '<late>' if messages | length > 6 }}{{ m.content }}";
         let (losses, found) = proved(&CHAT.replacen("{{ m.content }}", late, 1));

@@ -223,8 +223,7 @@ impl<'p, 't> Cutter<'p, 't> {
     /// The case of an answer after one of the histories, under one of the settings; `None` if the template refuses it, or
     /// shows only a part of it.
     pub fn case(&mut self, said: &TestAnswer, history: usize, setting: usize) -> Option<Case> {
-        let called = self.histories.get(history)?.messages.iter().any(Message::is_result);
-        let offers_tools = self.request.always_tools || called || !said.answer.calls.is_empty();
+        let offers_tools = self.request.offers_tools(&self.histories.get(history)?.messages, &said.answer);
         let turn_start = self.turn_start(history, setting, offers_tools)?;
         let scene = self.scene(history, setting, offers_tools)?;
         let parts = said.answer.content.as_deref().and_then(|content| content.split_once(PART_BREAK));

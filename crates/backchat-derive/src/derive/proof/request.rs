@@ -31,6 +31,13 @@ pub(in crate::derive) struct Request {
     pub ids_are_made: bool,
 }
 
+impl Request {
+    /// Whether a conversation of these messages and this answer has tools on offer.
+    pub fn offers_tools(&self, history: &[Message], answer: &Answer) -> bool {
+        self.always_tools || history.iter().any(Message::is_result) || !answer.calls.is_empty()
+    }
+}
+
 /// Which parts of calls a chat template renders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::derive) struct Calls {

@@ -6,6 +6,7 @@ use super::super::request::Request;
 use super::super::verdict::Branching;
 use super::Branches;
 use super::reached::{Known, LINES, Reached, after_rounds};
+use backchat_chat::{NodeKind, nodes};
 use backchat_chat::{Relation, ended};
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
@@ -116,8 +117,7 @@ impl<'p, 't> Search<'p, 't> {
             self.watch(&known);
         }
         for (history, _) in histories {
-            let is_called = history.iter().any(Message::is_result);
-            let offers_tools = self.proof.request.always_tools || is_called;
+            let offers_tools = self.proof.request.offers_tools(history, &Answer::default());
             let prober = if offers_tools { &self.proof.offering } else { &self.proof.plain };
             let ran = prober.ran(history, &Setting::new(), true).unwrap_or_default();
             let history: Rc<[Message]> = history.into();
@@ -179,11 +179,9 @@ impl<'p, 't> Search<'p, 't> {
     fn keys_read(&self, history: &[Message]) -> Vec<String> {
         let offering = &self.proof.offering;
         let paths = offering.paths(offering.request_shape(), history, &Setting::new());
-        let source = self.proof.plain.template().source();
-        let loops = source.split("for ").skip(1).filter_map(|rest| rest.split("%}").next()?.split_once(" in "));
-        let looped: Vec<&str> = loops.filter_map(|(_, items)| items.split(" if ").next()).collect();
-        let is_plain = |key: &&str| !looped.iter().any(|items| items.contains(key));
-        paths.iter().filter_map(|path| path.strip_prefix("messages[].")).filter(is_plain).map(str::to_owned).collect()
+        let looped = keys_looped_over(self.proof.plain.template().source());
+        let keys = paths.iter().filter_map(|path| path.strip_prefix("messages[].")).map(str::to_owned);
+        keys.filter(|key| !looped.contains(key)).collect()
     }
 
     /// Whether an answer of all parts reaches a goal after messages in another form, and is written differently there than
@@ -194,9 +192,7 @@ impl<'p, 't> Search<'p, 't> {
             answer: answer.clone(),
             history: history.clone(),
             setting: Setting::new(),
-            offers_tools: self.proof.request.always_tools
-                || history.iter().any(Message::is_result)
-                || !answer.calls.is_empty(),
+            offers_tools: self.proof.request.offers_tools(history, &answer),
             tools: None,
         };
         let known = after(&history.clone().into());
@@ -425,6 +421,24 @@ impl<'p, 't> Search<'p, 't> {
         }
         is_reached
     }
+}
+
+/// The keys by which a chat template looks up what it loops over.
+fn keys_looped_over(source: &str) -> Vec<String> {
+    let nodes = nodes(source);
+    let loops = nodes.iter().filter_map(|node| match &node.kind {
+        NodeKind::For { over, .. } => Some(over),
+        _ => None,
+    });
+    let within = |over: &Range<usize>| {
+        let over = over.clone();
+        nodes.iter().filter(move |node| over.start <= node.span.start && node.span.end <= over.end)
+    };
+    let keys = loops.flat_map(within).filter_map(|node| match &node.kind {
+        NodeKind::Lookup { key, .. } | NodeKind::Str(key) => Some(key.clone()),
+        _ => None,
+    });
+    keys.collect()
 }
 
 /// A turn from the end of the last word before it, without the signs that end the text of that word.
