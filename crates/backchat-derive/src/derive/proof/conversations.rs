@@ -280,6 +280,20 @@ pub(super) fn separated(between: &str, named_ids: bool) -> [TestAnswer; 2] {
         .map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids))
 }
 
+/// Calls with a string in which more than its quotes has to be escaped: white space, or a backslash, which a template may
+/// treat differently.
+pub(super) fn partly_escaped(named_ids: bool) -> [TestAnswer; 2] {
+    [("white space", "\"a\"\tb, \"c\"\rd"), ("a backslash", "\"e\" C:\\x")].map(|(what, text)| {
+        let answer = called("run-sql.v2", [("query", text.into())]);
+        TestAnswer::new(format!("a call with quotes and {what}"), answer, Reach::Value, named_ids)
+    })
+}
+
+/// Whether a text has one of these strings with its quotes escaped and some other sign as it is.
+pub(super) fn is_partly_escaped(text: &str) -> bool {
+    ["\\\"\tb", "\\\"\rd", "\\\" C:\\x"].iter().any(|unescaped| text.contains(unescaped))
+}
+
 pub(super) fn called<const N: usize>(name: &str, arguments: [(&str, Value); N]) -> Answer {
     let arguments = arguments.map(|(key, value)| (key.to_owned(), value)).into();
     Answer::calls(vec![Call { id: "a1B2c3D4e".to_owned(), name: name.to_owned(), arguments }])

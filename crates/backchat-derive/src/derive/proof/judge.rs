@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::boundary::{self, Parse, Region};
 use super::case::Case;
-use super::conversations::tools;
+use super::conversations::{is_partly_escaped, tools};
 use super::reading::{
     Part, answer_of, changed_argument, difference, is_moved, message_of, reasoning_field, with_decoded_arguments,
 };
@@ -67,6 +67,7 @@ impl<'a, 't> Judge<'a, 't> {
                         .or_else(|| self.emptied(case, part, &message))
                         .or_else(|| self.escaped(case, part, &message))
                         .or_else(|| self.encoded_twice(case, part, &message))
+                        .or_else(|| partly_escaped(case, part))
                 };
                 match loss().or_else(|| unread().filter(|_| !is_same)) {
                     Some(loss) => lost = Some(loss),
@@ -290,6 +291,16 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let (json, spelled) = spelled.next().filter(|_| part == Part::Calls && is_malformed)?;
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
     let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
+    Some(Loss::new(part, message, &case.text))
+}
+
+/// A string in quotes of which the template escapes only some signs: it is no JSON, so that it or the whole call is lost.
+fn partly_escaped(case: &Case, part: Part) -> Option<Loss> {
+    let is_lost = matches!(part, Part::Calls | Part::Arguments) && is_partly_escaped(&case.text);
+    let texts = case.expected.calls.iter().flat_map(|call| call.arguments.values()).filter_map(Value::as_str);
+    let text = texts.max_by_key(|text| text.len()).filter(|_| is_lost)?;
+    let message =
+        format!("{text:?} is written in quotes with only some of its signs escaped, which no content parser reads");
     Some(Loss::new(part, message, &case.text))
 }
 
@@ -577,6 +588,35 @@ mod tests {
             ("f(a='x')", "x\n", r"x\n", false),
         ] {
             assert_eq!(is_escaped(text, wanted, got), is_written, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_string_of_which_only_some_signs_are_escaped_is_a_loss() {
+        let replaced = |escapes: &str| {
+            let string = format!("{{{{ '\"' + v | string {escapes} + '\"' }}}}");
+            let members = format!("{{% for k, v in c.function.arguments.items() %}}\"{{{{ k }}}}\": {string}");
+            let members = format!("{members}{{{{ ', ' if not loop.last }}}}{{% endfor %}}");
+            CHAT.replace("{{ c.function.arguments | tojson }}", &format!("{{{{ '{{' }}}}{members}{{{{ '}}' }}}}"))
+        };
+        let (slash, quote) = (r"| replace('\\', '\\\\')", r#"| replace('"', '\\"')"#);
+        let line = r"| replace('\n', '\\n')";
+        let space = r"| replace('\t', '\\t') | replace('\r', '\\r')";
+        for (escapes, lost) in [
+            (format!("{slash}{quote}{line}"), [true, false]),
+            (format!("{quote}{line}{space}"), [false, true]),
+            (format!("{slash}{quote}{line}{space}"), [false, false]),
+        ] {
+            with_proof(&replaced(&escapes), |proof| {
+                let names = ["white space", "a backslash"]
+                    .map(|what| format!("a call with quotes and {what} after a question"));
+                let shown = names.each_ref().map(|name| proof.cases.iter().any(|case| case.name == *name));
+                assert_eq!(shown, lost, "{escapes}");
+                for (name, _) in names.iter().zip(shown).filter(|(_, is_shown)| *is_shown) {
+                    let Fate::Lost(loss) = outcome(&proof, ANSWER, name) else { panic!("{escapes}: {name} is read") };
+                    assert!(loss.message.contains("only some of its signs"), "{}", loss.message);
+                }
+            });
         }
     }
 

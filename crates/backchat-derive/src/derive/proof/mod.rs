@@ -120,6 +120,11 @@ impl<'t> Proof<'t> {
         let mut cases = proof.cut(|cutter| cutter.cases(&said));
         let between = case::between_arguments(&cases).map(|text| conversations::separated(&text, named_ids));
         cases.extend(between.into_iter().flat_map(|said| proof.cut(|cutter| cutter.cases(&said))));
+        // A template that escapes quotes itself has the escaped quote in one of its texts.
+        if template.literals().iter().any(|text| text.contains("\\\"")) {
+            let partly = proof.cut(|cutter| cutter.cases(&conversations::partly_escaped(named_ids)));
+            cases.extend(partly.into_iter().filter(|case| conversations::is_partly_escaped(&case.text)));
+        }
         let mut untried = proof.add_together(&said, &mut cases);
         let variables = &options.variables;
         proof.assumptions = proof.cut(|cutter| Setup { template, variables, cutter }.find(&said, &cases));
