@@ -374,6 +374,17 @@ impl Values {
             Encoding::Bare => ("", ""),
         }
     }
+
+    /// Whether the quotes of a string are escaped in it, so that it ends with the first one that is not.
+    pub fn has_escaped_quotes(&self) -> bool {
+        match &self.strings {
+            Encoding::Json => true,
+            Encoding::Quoted { open, close, escaped } => {
+                *escaped && open == close && ["'", "\""].contains(&open.as_str())
+            }
+            Encoding::Bare => false,
+        }
+    }
 }
 
 /// How strings are spelled.

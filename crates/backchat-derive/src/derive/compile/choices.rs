@@ -20,6 +20,9 @@ pub(in crate::derive) struct Choices {
     pub thought_end: ThoughtEnd,
     /// Whether a call without its own mark must be inside an open section, in addition to following another call.
     pub inside_section: bool,
+    /// Whether a call may begin and end only outside of the strings among the arguments of its section, in addition to being
+    /// inside of it.
+    pub outside_strings: bool,
     /// Whether a call without its own mark may begin after any content, not only at the start of the turn or after
     /// reasoning.
     pub after_content: bool,
@@ -107,6 +110,8 @@ impl Choices {
                 Choices { after_content: true, ..*self },
                 Choices { quotes: Quotes::Plain, ..*self },
             ]);
+            let has_strings = wire.pairs().is_some_and(|pairs| pairs.values.has_escaped_quotes());
+            found.extend(has_strings.then_some(Choices { outside_strings: true, ..*self }));
             // A text without quotes, in another form of arguments, looks like any JSON.
             let has_forms = wire.pairs().is_some_and(|pairs| pairs.forms.iter().any(|form| form.is_raw));
             found.extend(has_forms.then_some(Choices { quotes: Quotes::Untyped, ..*self }));
@@ -137,6 +142,7 @@ impl Choices {
             self.drops_stray,
             self.thought_end != ThoughtEnd::Whole,
             self.inside_section,
+            self.outside_strings,
             self.after_content,
             self.quotes != Quotes::Guarded,
         ];

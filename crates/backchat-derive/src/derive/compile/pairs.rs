@@ -175,6 +175,15 @@ fn key(pairs: &Pairs) -> (String, String, String) {
     (open, word, gap)
 }
 
+/// A whole string of these arguments or a character outside of strings, as a pattern.
+pub(super) fn string_or_other(pairs: &Pairs) -> String {
+    match pairs.values.strings == Encoding::Json && !pairs.values.python {
+        true => format!("(?:[^\"\\\\]|{JSON_STRING})"),
+        // Python writes either quote.
+        false => format!("(?:[^\"'\\\\]|{JSON_STRING}|{})", r"'(?:[^'\\]|\\.)*'"),
+    }
+}
+
 /// The pattern that ends a value of the usual form.
 pub fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
     end_before(segmentation, pairs, &start(pairs))

@@ -3,6 +3,7 @@
 use super::conversations::{Reach, TestAnswer, called, quoted};
 use super::reading;
 use backchat_core::distinct;
+use backchat_core::text::common_start;
 use backchat_parser::pattern::Pattern;
 use backchat_parser::template::{Delimiter, Field, Template};
 use backchat_probe::probe::Answer;
@@ -17,6 +18,8 @@ pub(super) struct OrdinaryDelimiters {
     calls: [Option<String>; 2],
     /// A number in brackets that opens calls.
     numbered: Option<String>,
+    /// The beginning of all texts that close a call, if that is ordinary text.
+    close_start: Option<String>,
     /// The arguments of a call, if they end by themselves, as JSON does.
     arguments: Option<String>,
     reasoning: [Option<String>; 2],
@@ -32,6 +35,11 @@ impl OrdinaryDelimiters {
             let examples = delimiter.as_ref().map(|delimiter| delimiter.pattern().examples()).unwrap_or_default();
             examples.into_iter().find(|text| is_ordinary(text))
         };
+        let start = |delimiter: &Option<Delimiter>| {
+            let examples = delimiter.as_ref().map(|delimiter| delimiter.pattern().examples()).unwrap_or_default();
+            let texts = examples.into_iter().filter(|text| is_ordinary(text));
+            texts.reduce(|one, other| common_start(&one, &other).to_owned()).filter(|text| is_ordinary(text))
+        };
         let both =
             |field: Option<&Field>| field.map_or([None, None], |field| [ordinary(&field.open), ordinary(&field.close)]);
         let reasoning = reading::reasoning_field(template).and_then(|name| template.field(name));
@@ -41,6 +49,7 @@ impl OrdinaryDelimiters {
         Self {
             calls: both(calls),
             numbered: calls.and_then(|field| number_in_brackets(field.open.as_ref()?.pattern())),
+            close_start: calls.and_then(|field| start(&field.close)),
             arguments: calls.and_then(typical_arguments),
             reasoning: both(reasoning),
             strings: strings.filter(|text| is_ordinary(text)).collect(),
@@ -80,15 +89,23 @@ impl OrdinaryDelimiters {
         said.into_iter().map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).collect()
     }
 
-    /// Answers that have the text that opens calls, if that is ordinary text, behind what ends them, as two calls have it: what
-    /// closes them, or arguments that end by themselves. Their name is that of the answer with the opening alone.
+    /// Answers and arguments that have the text that opens calls, if that is ordinary text, behind what ends them, as two calls
+    /// have it: what closes them, or arguments that end by themselves. Their name is that of the answer with the opening alone.
     pub fn behind_calls(&self, named_ids: bool) -> Vec<TestAnswer> {
-        let [Some(open), close] = &self.calls else { return Vec::new() };
-        let said = |end: &String| {
-            let answer = Answer::content(&format!("Like this{end}{open} and that{end}\nDone."));
-            TestAnswer::new(format!("{} in the answer", quoted(open)), answer, Reach::Value, named_ids)
+        let [Some(open), _] = &self.calls else { return Vec::new() };
+        let said = |place: &str, answer: Answer| {
+            TestAnswer::new(format!("{} in {place}", quoted(open)), answer, Reach::Value, named_ids)
         };
-        close.iter().chain(&self.arguments).map(said).collect()
+        let mut found = Vec::new();
+        if let Some(end) = &self.close_start {
+            // The second one ends as a call without arguments.
+            let text = format!("Like this{end}{open} and that{end}{open}{end}");
+            found.push(said("the answer", Answer::content(&format!("{text}\nDone."))));
+            found.push(said("an argument", called("run-sql.v2", [("query", format!("{text} end").into())])));
+        }
+        let behind = |end: &String| Answer::content(&format!("Like this{end}{open} and that{end}\nDone."));
+        found.extend(self.arguments.iter().map(behind).map(|answer| said("the answer", answer)));
+        found
     }
 
     /// All of them.
@@ -186,10 +203,10 @@ mod tests {
             .replace("{content.name}", "{name}")
             .replace("{content.arguments}", "{content}");
         let strict = loose.replace(r"(?<=\\))", r"(?<=\\))(?<=<calls>(?:(?!</calls>).)*)");
-        assert_eq!(
-            taken_behind_calls(&source, [&loose, &strict]),
-            [&["`(a` in the answer is taken for a delimiter"][..], &[]]
-        );
+        let [answer, argument] =
+            ["the answer", "an argument"].map(|place| format!("`(a` in {place} is taken for a delimiter"));
+        // A string may hold the close and the opening, too.
+        assert_eq!(taken_behind_calls(&source, [&loose, &strict]), [vec![answer, argument.clone()], vec![argument]]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
 
 use super::super::channels::Channels;
-use super::super::pairs::first_gap;
+use super::super::pairs::{first_gap, string_or_other};
 use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::super::start_of_answer;
 use super::{Groups, Plan, json_text};
@@ -124,7 +124,13 @@ impl Plan<'_> {
 
     /// Looks behind for the section's mark if the choice is to require it.
     fn inside_section(&self) -> String {
-        if self.choices.inside_section { self.after_section() } else { String::new() }
+        let is_inside = self.choices.inside_section || self.choices.outside_strings;
+        if is_inside { self.after_section() } else { String::new() }
+    }
+
+    /// Looks behind that no string is open since the section's mark, if the choice is to require it.
+    pub(super) fn outside_strings(&self) -> String {
+        if self.choices.outside_strings { self.after_section() } else { String::new() }
     }
 
     /// Looks behind for the section's mark without its end in between.
@@ -138,14 +144,21 @@ impl Plan<'_> {
             true => self.section_starts(),
             false => format!("{}\\s*{}", self.section_starts(), self.begin()),
         };
+        let any = self.any_of_section();
         match self.wire.section_marks(&self.cut.section_close).first() {
             Some(end) if !self.wire.is_distinct(end) => {
                 // Punctuation ends a section only where the turn can end.
-                format!("(?<={open}(?:(?!{}\\s*(?:{})).)*)", self.section_ends(end), self.ends_of_turn())
+                format!("(?<={open}(?:(?!{}\\s*(?:{})){any})*)", self.section_ends(end), self.ends_of_turn())
             }
-            Some(end) => format!("(?<={open}(?:(?!{}).)*)", self.section_ends(end)),
-            None => format!("(?<={open}.*)"),
+            Some(end) => format!("(?<={open}(?:(?!{}){any})*)", self.section_ends(end)),
+            None => format!("(?<={open}{any}*)"),
         }
+    }
+
+    /// A character of a section, or a whole string, if the choice is to require that strings have ended.
+    fn any_of_section(&self) -> String {
+        let pairs = self.wire.pairs().filter(|_| self.choices.outside_strings);
+        pairs.map(string_or_other).unwrap_or_else(|| ".".to_owned())
     }
 
     /// The outer marks of an opening, which may be missing, and the innermost one.

@@ -4,7 +4,7 @@ use super::*;
 use crate::derive::by_hand::{CHAT, draft, named_body, object_body, pairs, read, said_calls, wire_with};
 use crate::derive::compile::compile;
 use crate::derive::{Options, Status, derive};
-use crate::wire::structure::{Body, Typed};
+use crate::wire::structure::{Body, Encoding, Typed};
 use backchat_parser::pattern::Pattern;
 
 /// Reads a text with the draft of a wire under these choices: the content and the calls.
@@ -130,6 +130,38 @@ fn behind_the_close_of_a_call_another_one_opens_only_inside_the_section() {
     let prose = "It is so (in short) (and in full).<end>";
     assert_eq!(read_under(&wire, inside, prose), ("It is so (in short) (and in full).".to_owned(), Vec::new()));
     assert_ne!(plain(&wire, prose).0, "It is so (in short) (and in full).", "the plain opening needs no section");
+}
+
+#[test]
+fn a_string_that_looks_like_the_next_call_does_not_split_a_list() {
+    let keywords = |quote: &str, python| {
+        let mut keywords = pairs(["", "=", "", ", "]);
+        keywords.values.python = python;
+        keywords.values.strings = match quote {
+            "\"" => Encoding::Json,
+            quote => Encoding::Quoted { open: quote.to_owned(), close: quote.to_owned(), escaped: true },
+        };
+        named_body("(", Arguments::Pairs(Box::new(keywords)))
+    };
+    let outside = Choices { outside_strings: true, ..Choices::default() };
+    for (marks, quote, python, text, call) in [
+        (["<calls>[", "]</calls>"], "\"", false, r#"a="x(1), g()""#, r#"f{"a": "x(1), g()"}"#),
+        (["<calls>[", "]</calls>"], "\"", false, r#"a="\"x\"), g(), \"""#, r#"f{"a": "\"x\"), g(), \""}"#),
+        (["<calls>[", "]</calls>"], "'", true, r#"a="it's), g()""#, r#"f{"a": "it's), g()"}"#),
+        (["[", "]"], "\"", false, r#"a="x)]<end>), g()""#, r#"f{"a": "x)]<end>), g()"}"#),
+    ] {
+        let wire = wire_with([marks[0], "", ")", ", ", marks[1]], keywords(quote, python));
+        let text = format!("Hi. {}f({text}), h(){}<end>", marks[0], marks[1]);
+        assert_eq!(
+            read_under(&wire, outside, &text),
+            ("Hi.".to_owned(), vec![call.to_owned(), "h{}".to_owned()]),
+            "{text}"
+        );
+        assert_ne!(plain(&wire, &text).1, [call, "h{}"], "{text}");
+    }
+    // Behind the section, prose is prose.
+    let wire = wire_with(["<calls>[", "", ")", ", ", "]</calls>"], keywords("\"", false));
+    assert_eq!(read_under(&wire, outside, "<calls>[f()]</calls> So: g(x), h()<end>").1, ["f{}"]);
 }
 
 #[test]
