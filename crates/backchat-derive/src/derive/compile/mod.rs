@@ -286,6 +286,16 @@ fn footers(wire: &WireFormat) -> Vec<&str> {
     footers
 }
 
+/// Where an answer begins, as a pattern: at the start of the turn or after reasoning, with the white space of renders alone.
+fn exact_start_of_answer(wire: &WireFormat) -> String {
+    match &wire.reasoning {
+        Some(reasoning) if !reasoning.close.trim().is_empty() && !reasoning.is_late => {
+            format!("(?:^|(?<={}))", escape(&reasoning.close))
+        }
+        _ => "^".to_owned(),
+    }
+}
+
 /// Where an answer begins, as a pattern: at the start of the turn or after reasoning.
 fn start_of_answer(wire: &WireFormat) -> String {
     match &wire.reasoning {

@@ -22,6 +22,8 @@ pub(super) struct OrdinaryDelimiters {
     close_start: Option<String>,
     /// The arguments of a call, if they end by themselves, as JSON does.
     arguments: Option<String>,
+    /// A call's name and what is written between it and a brace, if that opens calls: prose and code begin so, too.
+    named: Option<String>,
     reasoning: [Option<String>; 2],
     /// What closes a string among the arguments.
     strings: Vec<String>,
@@ -51,6 +53,7 @@ impl OrdinaryDelimiters {
             numbered: calls.and_then(|field| number_in_brackets(field.open.as_ref()?.pattern())),
             close_start: calls.and_then(|field| start(&field.close)),
             arguments: calls.and_then(typical_arguments),
+            named: calls.and_then(opening_name),
             reasoning: both(reasoning),
             strings: strings.filter(|text| is_ordinary(text)).collect(),
         }
@@ -58,8 +61,13 @@ impl OrdinaryDelimiters {
 
     /// The answers for one draft whose delimiters are ordinary text: such text in content, reasoning and arguments.
     pub fn answers(&self, named_ids: bool) -> Vec<TestAnswer> {
-        let OrdinaryDelimiters { calls: [open, close], numbered, reasoning, strings, .. } = self;
+        let OrdinaryDelimiters { calls: [open, close], numbered, reasoning, strings, named, .. } = self;
         let mut said: Vec<(String, Answer)> = Vec::new();
+        if let Some(name) = named {
+            let texts = ["Use {x}.".to_owned(), "Use\n{x}.".to_owned(), format!("Use {{x}} {name}b.")];
+            said.extend(texts.map(|text| ("`Use {` in the answer".to_owned(), Answer::content(&text))));
+            said.push(("`Use {` in an argument".to_owned(), called("run-sql.v2", [("query", "Use {x}.".into())])));
+        }
         if let Some(open) = open {
             let end = close.as_deref().unwrap_or("");
             let text = format!("Like so:\n{open}{{\"a\": 1}}\n{end}\nDone.");
@@ -120,6 +128,18 @@ fn typical_arguments(field: &Field) -> Option<String> {
     content.typical_body().map(|(text, _)| text)
 }
 
+/// The text of an opening that begins with a name and has no other word, if a brace follows.
+fn opening_name(field: &Field) -> Option<String> {
+    let is_named = |text: &String| {
+        let rest = text.trim_start_matches(char::is_alphanumeric);
+        rest.len() < text.len() && !rest.contains(char::is_alphanumeric)
+    };
+    typical_arguments(field).filter(|text| text.starts_with('{'))?;
+    let open = field.open.as_ref()?.pattern();
+    open.names().find(|group| *group == "name")?;
+    open.examples().into_iter().find(is_named)
+}
+
 /// Whether answers and code may contain a text.
 fn is_ordinary(text: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-$%&+~^".contains(c);
@@ -177,6 +197,48 @@ mod tests {
         ] {
             assert_eq!(number_in_brackets(&Pattern::new(pattern).unwrap()).as_deref(), number, "{pattern}");
         }
+    }
+
+    #[test]
+    fn a_name_before_a_brace_is_ordinary() {
+        let named = |open: &str| {
+            let open = format!("\"open_pattern\": \"{}\"", open.replace('\\', "\\\\"));
+            let answer = ANSWER.replace("\"open\": \"<call>\"", &open).replace("{content.name}", "{name}");
+            OrdinaryDelimiters::of(&template(&answer.replace("{content.arguments}", "{content}"))).named
+        };
+        for (open, name) in [
+            (r"(?:^\s*|<call>)(?P<name>[a-z]+)\s*(?=\{)", Some("a")),
+            (r"(?:<calls>|(?<=\}))(?P<name>[a-z]+) \| ", Some("a | ")),
+            (r"<call>(?P<name>[a-z]+)\n", None),
+            (r"call (?P<name>[a-z]+)\n", None),
+        ] {
+            assert_eq!(named(open).as_deref(), name, "{open}");
+        }
+    }
+
+    #[test]
+    fn a_call_without_a_mark_may_be_an_answer_that_begins_with_a_word() {
+        let source = CHAT
+            .replace("{{ m.content }}", "{% if m.content %}{{ '\n' + m.content }}{% endif %}")
+            .replace("<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "{{ c.function.name + '\n' }}")
+            .replace("}}}</call>", "}}{{ '<next>' if not loop.last }}");
+        let loose = ANSWER
+            .replace(
+                "\"open\": \"<call>\"",
+                r#""open_pattern": "(?:^\\s*|</weigh>\\s*|<next>)(?P<name>[\\w.-]+)\\s*(?=\\{)""#,
+            )
+            .replace("\"close\": \"</call>\"", r#""close_pattern": "(?=<next>)|<end>""#)
+            .replace("{content.name}", "{name}")
+            .replace("{content.arguments}", "{content}");
+        let strict = loose.replace(r"(?:^\\s*|</weigh>\\s*|<next>)", "(?:^|<next>)").replace(r")\\s*(?=", r")\\n(?=");
+        let excused = |answer: &str| {
+            with_proof(&source, |proof| {
+                let verdict = proof.judge(&template(answer));
+                verdict.excused.iter().map(|loss| loss.message.clone()).collect::<Vec<_>>()
+            })
+        };
+        assert!(excused(&loose).contains(&"`Use {` in the answer is taken for a delimiter".to_owned()));
+        assert_eq!(excused(&strict), [""; 0]);
     }
 
     /// What two templates take for a delimiter behind the end of a call and nowhere else.

@@ -3,7 +3,7 @@
 use super::super::channels::Channels;
 use super::super::pairs::{first_gap, string_or_other};
 use super::super::pattern::{any_of, escape, spaced, word_before};
-use super::super::start_of_answer;
+use super::super::{exact_start_of_answer, start_of_answer};
 use super::{Groups, Plan, json_text};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Pairs};
@@ -176,7 +176,12 @@ impl Plan<'_> {
         if self.choices.after_content {
             return if self.begins_line() { "(?:^\\s*|\\s*\\n\\s*)" } else { "\\s*" }.to_owned();
         }
-        start_of_answer(self.wire)
+        // Prose begins with a word as well.
+        let is_word = self.cut.open.is_empty() && self.calls.body.head.first() == Some(&CallPart::Name);
+        match is_word && self.choices.exact_space {
+            true => exact_start_of_answer(self.wire),
+            false => start_of_answer(self.wire),
+        }
     }
 
     /// The text that ends every call, as a pattern to look behind for; empty if a call may end with its name.

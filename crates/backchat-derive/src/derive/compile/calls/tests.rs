@@ -165,6 +165,19 @@ fn a_string_that_looks_like_the_next_call_does_not_split_a_list() {
 }
 
 #[test]
+fn a_call_without_a_mark_begins_at_the_start_of_the_turn_and_with_the_white_space_of_renders() {
+    let wire = wire_with(["", "", "", "<next>", ""], named_body("\n", Arguments::Json));
+    let exact = Choices { exact_space: true, ..Choices::default() };
+    let calls = "f\n{\"a\": 1}<next>g\n{}<end>";
+    assert_eq!(read_under(&wire, exact, calls).1, ["f{\"a\": 1}", "g{}"]);
+    for prose in ["\nUse {x}.<end>", "\nUse\n{x}.<end>", "Use {x}.<end>"] {
+        let text = prose.trim().replace("<end>", "");
+        assert_eq!(read_under(&wire, exact, prose), (text.clone(), Vec::new()));
+        assert_ne!(plain(&wire, prose).0, text, "white space is optional without the choice");
+    }
+}
+
+#[test]
 fn the_first_argument_may_be_of_any_type() {
     let mut typed = pairs(["", "", "\n", ""]);
     let words =
