@@ -12,7 +12,7 @@ use backchat_core::text::slice;
 use backchat_core::{push_new, python};
 use backchat_probe::coverage::{Coverage, Sought, suggestions};
 use backchat_probe::probe::needle::{self, INTEGER};
-use backchat_probe::probe::{Answer, Call, Setting, call_with};
+use backchat_probe::probe::{Answer, Call, Setting, call_with, json_type};
 
 /// How many arguments are tried that the conditions of a template suggest.
 const MOST_SUGGESTED: usize = 16;
@@ -29,8 +29,10 @@ pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, pairs: &Pairs) -> Ve
     let plain = (shapes::key(0, 0), Value::from(shapes::value(0, 0)));
     let Some(around) = probe.around(&plain, pairs) else { return Vec::new() };
     let mut forms: Vec<PairForm> = Vec::new();
-    for (key, value) in fixed().into_iter().chain(probe.suggested(&plain)) {
-        let body = probe.body(&(key.clone(), value.clone()));
+    let others = fixed().into_iter().chain(probe.suggested(&plain));
+    let undefined = others.map(|argument| (probe.body(&argument), argument));
+    let defined = [false, true].map(|required| (probe.body_if_defined(&plain, required), plain.clone()));
+    for (body, (key, value)) in undefined.chain(defined) {
         let mut found = body.as_ref().map_or_else(Vec::new, |body| around.forms(body, &key, &value));
         if value.is_null() && found.is_empty() {
             found.extend(
@@ -91,6 +93,16 @@ impl Probe<'_, '_> {
         let answer = Answer::calls(vec![Self::call(argument)]);
         let trace = self.turns.trace(History::User, &answer, self.setting)?;
         head_end(&trace).map(|end| trace.rest(end).to_owned())
+    }
+
+    /// The same for a call of a tool that is offered, with the argument as a parameter.
+    fn body_if_defined(&self, argument: &(String, Value), required: bool) -> Option<String> {
+        let answer = Answer::calls(vec![Self::call(argument)]);
+        let messages = shapes::conversation(History::User, &answer);
+        let prober = self.turns.prober;
+        let tools = prober.request_shape().tools_with(&messages, json_type, required);
+        let turns = Turns { prober: &prober.offering(Some(tools)), ..self.turns };
+        Probe { turns, setting: self.setting }.body(argument)
     }
 
     fn around(&self, argument: &(String, Value), pairs: &Pairs) -> Option<Around> {
@@ -262,6 +274,14 @@ mod tests {
         assert_eq!(forms(absent), [["<", "/>", ""]]);
         // Null is written like an empty text.
         assert_eq!(forms("<{{ k }}>{{ '' if v is none else v if v is string else v | tojson }}</v>"), [[""; 3]; 0]);
+    }
+
+    #[test]
+    fn an_argument_that_the_tool_requires_has_another_form() {
+        let required = "{% set of = namespace(keys=[]) %}{% for t in tools or [] if t.function.name == c.function.name %}\
+                        {% set of.keys = t.function.parameters.required %}{% endfor %}\
+                        <{{ 'must' if k in of.keys else 'may' }} {{ k }}>{{ v | tojson }}</>";
+        assert_eq!(forms(required), [["<must ", ">", "</>"]]);
     }
 
     #[test]

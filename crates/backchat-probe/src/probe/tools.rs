@@ -45,6 +45,11 @@ pub(super) fn is_same(one: Option<&Rc<Offered>>, other: Option<&Rc<Offered>>) ->
 impl RequestShape {
     /// The definitions of every tool the messages call, as the template's `tools` variable.
     pub fn tools(&self, messages: &[Message]) -> Value {
+        self.tools_with(messages, json_type, false)
+    }
+
+    /// The same, with these types of their parameters, all of which may be required.
+    pub fn tools_with(&self, messages: &[Message], type_of: fn(&Value) -> &'static str, required: bool) -> Value {
         let mut tools: Vec<Value> = Vec::new();
         let calls = messages.iter().flat_map(|message| match message {
             Message::Assistant(answer) => answer.calls.as_slice(),
@@ -55,22 +60,23 @@ impl RequestShape {
                 tool.get("function").unwrap_or(tool).get("name").and_then(Value::as_str) == Some(&call.name)
             };
             if !tools.iter().any(known) {
-                tools.push(self.tool(call));
+                tools.push(self.tool(call, type_of, required));
             }
         }
         Value::List(tools)
     }
 
-    fn tool(&self, call: &Call) -> Value {
+    fn tool(&self, call: &Call, type_of: fn(&Value) -> &'static str, required: bool) -> Value {
         let properties: Object = call
             .arguments
             .iter()
             .map(|(key, value)| {
-                let described = [("type", json_type(value).into()), ("description", "One value.".into())];
+                let described = [("type", type_of(value).into()), ("description", "One value.".into())];
                 (key, Value::from(described))
             })
             .collect();
-        let parameters = schema::object(properties, &[]);
+        let names: Vec<&str> = call.arguments.iter().map(|(key, _)| key).filter(|_| required).collect();
+        let parameters = schema::object(properties, &names);
         let tool = schema::tool(&call.name, "Does one thing.", parameters);
         if self.bare_tools { tool.get("function").cloned().unwrap_or(tool) } else { tool }
     }
@@ -140,5 +146,15 @@ mod tests {
         for (name, _) in table {
             assert_eq!(properties.get(name).unwrap().get("type"), Some(&name.into()), "{name}");
         }
+        assert_eq!(function.get("parameters").unwrap().get("required"), Some(&Value::List(Vec::new())));
+    }
+
+    #[test]
+    fn parameters_may_be_required_and_of_another_type() {
+        let tools = USUAL.tools_with(&[Message::Assistant(add())], |_| "any", true);
+        let function = tools.as_list().unwrap()[0].get("function").unwrap();
+        let parameters = function.get("parameters").unwrap();
+        assert_eq!(parameters.get("properties").unwrap().get("n").unwrap().get("type"), Some(&"any".into()));
+        assert_eq!(parameters.get("required"), Some(&Value::List(vec!["n".into()])));
     }
 }
