@@ -7,10 +7,10 @@ use super::shapes;
 use super::structure::History;
 use super::template_usage::TemplateUsage;
 use backchat_core::json::Value;
-use backchat_core::text::slice;
+use backchat_core::text::{common_start, slice};
 use backchat_probe::probe::needle::{self, MORE};
 use backchat_probe::probe::steady::{Varying, is_number, numbers, tokens};
-use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, Setting};
+use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, Setting, json_type};
 
 /// Appended to a text to give it more lines.
 const LINES: &str = ",\nthen Qzother lines,\nall of them q";
@@ -103,7 +103,25 @@ pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
             found.around(&one, &two);
         }
     }
+    with_types(&mut found, prober);
     found
+}
+
+/// Finds the type that the schema of a tool gives an argument.
+fn with_types(found: &mut Varying, prober: &Prober<'_>) {
+    let messages = shapes::conversation(History::User, &Answer::calls(shapes::calls(1)));
+    let text = |type_of: fn(&Value) -> &'static str| {
+        let tools = prober.request_shape().tools_with(&messages, type_of, false);
+        let prober = prober.offering(Some(tools));
+        let text = shown(&prober, &messages, History::User, &Setting::new(), false)?;
+        // The definition of the tool may come before the call.
+        let prompt = shown(&prober, &shapes::history(History::User), History::User, &Setting::new(), true)?;
+        Some(slice(&text, common_start(&prompt, &text).len()..).to_owned())
+    };
+    let (usual, other) = (text(json_type), text(|_| needle::SETTING));
+    if other.as_ref().is_some_and(|text| text.contains(needle::SETTING)) {
+        compare(found, usual, other);
+    }
 }
 
 /// Finds the numbers of the regions that a value is split into, such as steps.
@@ -449,6 +467,23 @@ mod tests {
                 "<all of=\u{fdd0}><call>f</call></all \u{fdd0}>"
             );
         });
+    }
+
+    #[test]
+    fn a_type_that_a_tool_names_varies_in_the_mark_of_an_argument() {
+        let steady = |kind: &str| {
+            let source = format!(
+                "{{% for m in messages %}}<{{{{ m.role }}}}>{{{{ m.content }}}}{{% for c in m.tool_calls %}}<call {{{{ c.function.name }}}}>\
+                 {{% for k, v in c.function.arguments.items() %}}{{% set of = namespace(type='any') %}}{{% for t in tools or [] if \
+                 t.function.name == c.function.name %}}{{% set of.type = t.function.parameters.properties[k].type %}}{{% endfor %}}\
+                 <arg={{{{ k }}}} type={{{{ {kind} }}}}>{{{{ v | tojson }}}}</arg>{{% endfor %}}</call>{{% endfor %}}<end>{{% endfor %}}"
+            );
+            let text = "<arg=k type=integer>".to_owned();
+            with_prober(&source, |prober| with_calls(&Varying::default(), prober).steady(text))
+        };
+        assert_eq!(steady("of.type"), "<arg=k type=\u{fdd2}>");
+        // A word of the template's own.
+        assert_eq!(steady("'text' if of.type == 'string' else 'data'"), "<arg=k type=integer>");
     }
 
     #[test]
