@@ -31,7 +31,7 @@ use backchat_serve::reply::{Reply, ReplyReader, error_text};
 use backchat_serve::request::ChatRequest;
 use backchat_serve::turn::Turn;
 
-/// How long to wait for the token counts once all choices have ended.
+/// The longest wait for the token counts once all choices have ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub struct Failed {
@@ -315,7 +315,8 @@ impl Exchange {
         if has_ended && (self.turn.count().is_some() || self.is_over()) {
             return Ok(false);
         }
-        let limit = if has_ended { LAST_WORDS } else { self.server.options.timeout_idle };
+        let idle = self.server.options.timeout_idle;
+        let limit = if has_ended { idle.min(LAST_WORDS) } else { idle };
         if !has_ended && self.is_over() {
             let message = "the engine ended the stream without a finish reason";
             return Err(Failed::new(Outcome::UpstreamClosed, 502, message));
