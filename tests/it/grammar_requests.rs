@@ -409,6 +409,33 @@ fn structural_tags_use_native_formats_if_they_are_equivalent() {
     }
 }
 
+/// xgrammar refuses a tag with a type that it does not know, and takes numbers that do not fit a double.
+#[test]
+fn types_that_xgrammar_reads_otherwise_are_left_to_rules() {
+    let model = Model::named("hermes");
+    let prompt = model.prompt().unwrap();
+    for (kind, is_native) in [
+        (r#""string""#, true),
+        (r#"["integer", "null"]"#, true),
+        (r#""float""#, false),
+        (r#"["string", "any"]"#, false),
+        (r#""number""#, false),
+        (r#"["number", "null"]"#, false),
+    ] {
+        let schema = format!(r#"{{"type": "array", "items": {{"type": {kind}}}}}"#);
+        for parameters in [
+            format!(r#"{{"type": "object", "properties": {{"a": {schema}}}}}"#),
+            format!(r#"{{"type": "object", "properties": {{"a": {{"anyOf": [{{"type": "null"}}, {schema}]}}}}}}"#),
+        ] {
+            let tools = format!(r#"[{{"name": "go", "parameters": {parameters}}}]"#);
+            let body = body(&format!(r#""tools": {tools}, "tool_choice": "required""#));
+            let grammar = build(model, &Request::from_body(&body).unwrap().prompt(prompt.as_str()));
+            let tag = grammar.to_structural_tag().to_string();
+            assert_eq!(tag.contains(&format!(r#""type": {kind}"#)), is_native, "{kind}: {tag}");
+        }
+    }
+}
+
 #[test]
 fn structural_tags_that_engines_would_refuse_become_one_grammar() {
     let model = Model::named("hermes");

@@ -1,5 +1,6 @@
-//! The JSON Schemas for which xgrammar's own format is exactly equivalent to our rules. It silently drops some keywords
-//! and interprets others differently, so anything not known to be equivalent is left to rules.
+//! The JSON Schemas for which xgrammar's own format is equivalent to our rules, apart from half a surrogate pair in a
+//! string and large numbers in a value without a schema. It silently drops some keywords and interprets others
+//! differently, so anything not known to be equivalent is left to rules.
 
 use super::style::Style;
 use crate::automaton::Automaton;
@@ -42,6 +43,9 @@ fn formatted(schema: Value, rules: &Rules, free_texts: &Automaton) -> Option<Val
 const SILENT: [&str; 8] =
     ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"];
 
+/// The types of which xgrammar takes the same values; it takes larger numbers, and refuses a tag with an unknown type.
+const KINDS: [&str; 6] = ["null", "boolean", "integer", "string", "array", "object"];
+
 /// How deeply schemas may nest.
 const MOST_DEPTH: usize = 30;
 
@@ -75,7 +79,7 @@ fn normalized(schema: &Value, is_open: bool, depth: usize) -> Option<Value> {
         _ => return None,
     };
     let has = |kind: &str| kinds.iter().any(|own| own == kind);
-    if kinds.is_empty() || has("integer") && has("number") {
+    if kinds.is_empty() || !kinds.iter().all(|kind| KINDS.contains(&kind.as_str())) {
         return None;
     }
     let mut out = Object::new();
