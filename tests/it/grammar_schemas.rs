@@ -340,6 +340,26 @@ fn items_of_few_listed_values_differ() {
 }
 
 #[test]
+fn texts_of_a_pattern_have_the_spellings_of_json_writers() {
+    let any =
+        [r#""\u001b[0m""#, r#""it\u0027s \u003cb\u003e""#, r#""\u00e9""#, r#""\ud83d\ude00""#, r#""\u0022 \u005C""#];
+    assert_judged(&[
+        (r#"{"type": "string", "pattern": "^.*$"}"#, &any, &[r#""\u000a""#, r#""\ud83d""#]),
+        (r#"{"type": "string", "pattern": "^[^x]*$"}"#, &any, &[r#""\u0078""#, r#""\u001bx""#]),
+        (r#"{"type": "string", "pattern": "^[\\x00-\\x1f]+$"}"#, &[r#""\u001b\f\u000C""#], &[r#""\u0020""#]),
+        (r#"{"type": "string", "pattern": "^\\v$"}"#, &[r#""\u000b""#, r#""\u000B""#], &[r#""\u000c""#, r#""v""#]),
+        (r#"{"type": "string", "pattern": "^é$"}"#, &[r#""é""#, r#""\u00e9""#], &[r#""\u00e8""#, r#""\u00e9\u00e9""#]),
+        // Too long to be counted beside the markers: one character is repeated.
+        (
+            r#"{"type": "string", "maxLength": 40}"#,
+            &[r#""\u001b\u00e9""#],
+            &[&format!(r#""{}""#, r"\u00e9".repeat(41))],
+        ),
+        (r#"{"type": "string", "pattern": "^.$"}"#, &[r#""\ud83d\ude00""#], &[r#""\u0027\u0027""#]),
+    ]);
+}
+
+#[test]
 fn patterns_have_the_escapes_and_sets_of_ecmascript() {
     assert_judged(&[
         (r#"{"type": "string", "pattern": "^\\u{43}$"}"#, &[r#""C""#], &[r#""u""#, r#""u{43}""#]),

@@ -243,12 +243,13 @@ impl Automaton {
         Some(self.complement().both(&other.complement())?.complement())
     }
 
-    /// Replaces each character by its spellings: literal, escaped or, with `numbers`, as `\u` and its number.
+    /// Replaces each character by its spellings: literal, escaped or, in ranges that `numbered` selects, as `\u` and its
+    /// number.
     pub fn respelled(
         &self,
         plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>,
         escapes: &[(char, &str)],
-        numbers: bool,
+        numbered: &dyn Fn(u32, u32) -> bool,
     ) -> Option<Self> {
         let mut nfa = Nfa::default();
         for _ in 0..self.len() {
@@ -258,6 +259,7 @@ impl Automaton {
             if state.accepts {
                 nfa.end_in(at);
             }
+            let mut digits = None;
             for edge in state.edges {
                 for (low, high) in plain(edge.low, edge.high) {
                     nfa.edge(at, low, high, edge.to);
@@ -266,9 +268,9 @@ impl Automaton {
                 for (_, text) in held {
                     nfa.spell(at, text, edge.to);
                 }
-                // Any character may be written by its number if every character is allowed.
-                if edge.low == 0 && edge.high == LAST && numbers {
-                    nfa.numbered(at, edge.to)?;
+                if numbered(edge.low, edge.high) {
+                    let digits = *digits.get_or_insert_with(|| nfa.number(at));
+                    nfa.numbered(digits, edge.low, edge.high, edge.to);
                 }
             }
             if nfa.is_too_large() {
@@ -399,6 +401,47 @@ mod tests {
             for text in texts(5) {
                 prop_assert_eq!(made.accepts(&text), chosen.contains(&text), "{:?}", text);
                 prop_assert_eq!(others.accepts(&text), !chosen.contains(&text), "{:?}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_range_has_the_numbers_of_its_characters() {
+        let ranges = [
+            (0, LAST),
+            (0, 9),
+            (0xB, LAST),
+            (0x1B, 0x1B),
+            (0x7F, 0xFF),
+            (0xE9, 0x2027),
+            (0xD7FF, 0xE000),
+            (0xFFFF, 0x1_0000),
+            (0x1_03FF, 0x1_0400),
+            (0x1_F600, 0x1_F64F),
+            (0x1_0401, LAST - 1),
+        ];
+        let near = |at: u32| [at.saturating_sub(1), at, at + 1];
+        let probes: Vec<char> = ranges
+            .iter()
+            .flat_map(|(low, high)| [near(*low), near(*high)])
+            .flatten()
+            .filter_map(char::from_u32)
+            .collect();
+        for (low, high) in ranges {
+            let mut made = Automaton::default();
+            made.edge(low, high, 1);
+            made.end_state(false);
+            made.end_state(true);
+            let made = made.respelled(&|_, _| Vec::new(), &[], &|_, _| true).unwrap();
+            for c in &probes {
+                let text: String = c.encode_utf16(&mut [0; 2]).iter().map(|half| format!("\\u{half:04x}")).collect();
+                let is_inside = (low..=high).contains(&u32::from(*c));
+                assert_eq!(made.accepts(&text), is_inside, "{low:x}-{high:x}: {text}");
+                let upper = text.to_uppercase().replace("\\U", "\\u");
+                assert_eq!(made.accepts(&upper), is_inside, "{low:x}-{high:x}: {upper}");
+            }
+            for half in [r"\ud800", r"\udfff", r"\udc00\ud800", r"\ud800\u0041", "\\u"] {
+                assert!(!made.accepts(half), "{low:x}-{high:x}: {half}");
             }
         }
     }

@@ -1,21 +1,20 @@
 //! Nondeterministic automata (NFAs), built from patterns, and the subset construction that makes them deterministic.
 
 use std::hash::BuildHasher;
-use std::sync::LazyLock;
 
 use hashbrown::HashTable;
 
-use super::{Automaton, Edge, MOST_STATES};
-use backchat_parser::pattern::{Regular, of_schema};
+use super::{Automaton, Edge, MOST_STATES, difference};
+use backchat_parser::pattern::Regular;
 
 /// How many NFA states the subset construction may visit.
 const MOST_WORK: usize = 400_000;
 
-/// A character as `\u` and its number in JSON.
-static NUMBERED: LazyLock<Option<Regular>> = LazyLock::new(|| {
-    let (whole, high) = (r"(?:[0-9A-CEFa-cef][0-9A-Fa-f]|[Dd][0-7])[0-9A-Fa-f]{2}", r"[Dd][89ABab][0-9A-Fa-f]{2}");
-    of_schema(&format!(r"^\\u(?:{whole}|{high}\\u[Dd][C-Fc-f][0-9A-Fa-f]{{2}})$")).ok()?
-});
+/// The code points that JSON writes as two numbers, the halves of a surrogate pair.
+const PAIRED: u32 = 0x1_0000;
+
+/// The halves of surrogate pairs, which stand for no character alone.
+const HALVES: (u32, u32) = (0xD800, 0xDFFF);
 
 /// An NFA. Edges and epsilon transitions are linked lists in shared vectors: most states have one edge and no epsilon
 /// transition, and an allocation for each state would cost more than the rest.
@@ -148,11 +147,62 @@ impl Nfa {
         }
     }
 
-    /// `\u` and four hexadecimal digits; a pair of halves counts as one character.
-    pub fn numbered(&mut self, from: usize, to: usize) -> Option<()> {
-        let end = self.add(NUMBERED.as_ref()?, from)?;
-        self.epsilon(end, to);
-        Some(())
+    /// The state after JSON's `\u`.
+    pub fn number(&mut self, from: usize) -> usize {
+        let digits = self.state();
+        self.spell(from, "\\u", digits);
+        digits
+    }
+
+    /// The numbers of the characters from `low` to `high`, after `\u`; a pair of halves counts as one character.
+    pub fn numbered(&mut self, from: usize, low: u32, high: u32, to: usize) {
+        for (low, high) in difference(low, high.min(PAIRED - 1), &[HALVES]) {
+            self.digits(from, (low, high), 4, to);
+        }
+        if high < PAIRED {
+            return;
+        }
+        let (low, high) = (low.max(PAIRED) - PAIRED, high - PAIRED);
+        let mut at = low;
+        while at <= high {
+            // All first halves but the outermost ones are followed by any second half.
+            let is_whole = at % 0x400 == 0 && high - at >= 0x3FF;
+            let last = if is_whole { (high + 1) / 0x400 - 1 } else { at / 0x400 };
+            let end = high.min(last * 0x400 + 0x3FF);
+            let second = self.state();
+            self.digits(from, (0xD800 + at / 0x400, 0xD800 + last), 4, second);
+            let digits = self.number(second);
+            let low = 0xDC00 + at % 0x400;
+            self.digits(digits, (low, low + (end - at).min(0x3FF)), 4, to);
+            at = end + 1;
+        }
+    }
+
+    /// The numbers of a range as this many hexadecimal digits.
+    fn digits(&mut self, from: usize, (low, high): (u32, u32), count: u32, to: usize) {
+        let Some(rest) = count.checked_sub(1) else { return self.epsilon(from, to) };
+        let unit = 1 << (4 * rest);
+        let mut at = low;
+        while at <= high {
+            // All first digits but the outermost ones are followed by any digits.
+            let is_whole = at % unit == 0 && high - at >= unit - 1;
+            let last = if is_whole { (high + 1) / unit - 1 } else { at / unit };
+            let end = high.min(last * unit + unit - 1);
+            let next = self.state();
+            self.digit(from, at / unit, last, next);
+            self.digits(next, (at % unit, end % unit), rest, to);
+            at = end + 1;
+        }
+    }
+
+    /// One hexadecimal digit of a range, in either case.
+    fn digit(&mut self, from: usize, first: u32, last: u32, to: usize) {
+        for (low, high, sign) in [(0, 9, '0'), (10, 15, 'A'), (10, 15, 'a')] {
+            let (low, high, sign) = (first.max(low), last.min(high), u32::from(sign) - low);
+            if low <= high {
+                self.edge(from, sign + low, sign + high, to);
+            }
+        }
     }
 
     /// The same texts as a deterministic automaton.

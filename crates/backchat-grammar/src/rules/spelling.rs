@@ -48,7 +48,7 @@ impl Spelling {
                 let sign = u32::from(*quote);
                 let mut escaped = [(0, 8), (10, 31), (sign, sign), (92, 92)];
                 escaped.sort_unstable();
-                text.respelled(&|low, high| difference(low, high, &escaped), &PYTHON_ESCAPES, false)
+                text.respelled(&|low, high| difference(low, high, &escaped), &PYTHON_ESCAPES, &|_, _| false)
             }
             // A string always has quotes here: the text is raw.
             Self::Raw(close) if close.is_empty() => Some(text.clone()),
@@ -76,15 +76,21 @@ fn json_plain(low: u32, high: u32) -> Vec<(u32, u32)> {
     difference(low, high, &[(0, 31), (34, 34), (92, 92)])
 }
 
-/// Text as it is written between the quotes of a JSON string, in every spelling.
+/// Whether JSON writers use `\u` and a number for one of these characters: control characters, those that HTML or JSON
+/// reserves, and all beyond ASCII. They write other characters as they are, and each number needs several states.
+fn json_numbered(low: u32, high: u32) -> bool {
+    !difference(low, high, &[(32, 33), (35, 37), (40, 59), (61, 61), (63, 91), (93, 126)]).is_empty()
+}
+
+/// Text as it is written between the quotes of a JSON string, in every spelling that JSON writers use.
 fn json_text(text: &Automaton) -> Option<Automaton> {
-    text.respelled(&json_plain, &JSON_ESCAPES, true)
+    text.respelled(&json_plain, &JSON_ESCAPES, &json_numbered)
 }
 
 /// The same in the usual spelling alone.
 pub(crate) fn within_json(text: &Automaton) -> Option<Automaton> {
     let [usual @ .., _, _, _] = &JSON_ESCAPES;
-    text.respelled(&json_plain, usual, false)
+    text.respelled(&json_plain, usual, &|_, _| false)
 }
 
 /// Any text between the quotes of a JSON string.
