@@ -360,6 +360,23 @@ fn texts_of_a_pattern_have_the_spellings_of_json_writers() {
 }
 
 #[test]
+fn listed_texts_have_the_spellings_of_json_writers() {
+    assert_judged(&[
+        (
+            r#"{"enum": ["it's é"]}"#,
+            &[r#""it's é""#, r#""it's \u00e9""#, r#""it\u0027s é""#, r#""it\u0027s \u00e9""#],
+            &[r#""it\u0028s é""#, r#""it's e""#],
+        ),
+        // The text as it is would end the call.
+        (
+            r#"{"const": "a</tool_call>"}"#,
+            &[r#""a\u003c/tool_call\u003e""#, r#""a\u003c\u002ftool\u005fcall\u003e""#],
+            &[r#""a</tool_call>""#],
+        ),
+    ]);
+}
+
+#[test]
 fn patterns_have_the_escapes_and_sets_of_ecmascript() {
     assert_judged(&[
         (r#"{"type": "string", "pattern": "^\\u{43}$"}"#, &[r#""C""#], &[r#""u""#, r#""u{43}""#]),

@@ -256,11 +256,10 @@ impl Style {
             Value::Number(number) => keep(number.as_str().to_owned()),
             Value::String(text) => {
                 let as_json = || {
-                    let plain = keep(format!("\"{}\"", unquoted_json(text)));
-                    match plain.is_never() {
-                        true => keep(numbered(text, |c| c.is_ascii_alphanumeric())),
-                        false => Node::choice([plain, keep(numbered(text, |c| c.is_ascii() && c != '\x7F'))]),
-                    }
+                    let ways = json_spellings(text).map(keep);
+                    let [plain, ..] = &ways;
+                    let other = plain.is_never().then(|| keep(numbered(text, |c| c.is_ascii_alphanumeric())));
+                    Node::choice(ways.into_iter().chain(other))
                 };
                 let as_it_is = |open: &str, close: &str| match text.contains(close) || !free_texts.accepts(text) {
                     true => Node::never(),
@@ -336,6 +335,19 @@ pub(crate) fn unquoted_json(text: &str) -> String {
         }
     }
     out
+}
+
+/// A JSON string as writers spell it: with the escapes alone that JSON requires, in ASCII, and both without the characters
+/// that HTML reserves.
+fn json_spellings(text: &str) -> [String; 4] {
+    let is_ascii = |c: char| c.is_ascii() && c != '\x7F';
+    let is_html = |c: char| matches!(c, '<' | '>' | '&' | '\'');
+    [
+        numbered(text, |_| true),
+        numbered(text, is_ascii),
+        numbered(text, |c| !is_html(c)),
+        numbered(text, |c| is_ascii(c) && !is_html(c)),
+    ]
 }
 
 /// A JSON string in which only these characters are written as usual, all others as `\u` and their number.
