@@ -435,6 +435,35 @@ fn a_prompt_that_writes_more_than_renders_leaves_whole_calls() {
     assert_eq!(verdict(&grammar, call), "accept");
 }
 
+/// A grammar can begin before a call, or inside the marker before it, but not inside the call.
+#[test]
+fn a_prompt_that_ends_inside_a_call_is_refused() {
+    let arguments = r#"{"name": "get_time", "arguments": {}}"#;
+    for (name, written, rest) in [
+        ("hermes", "<tool_", Some(format!("call>\n{arguments}\n</tool_call>"))),
+        ("hermes", "<tool_call>\n", Some(format!("{arguments}\n</tool_call>"))),
+        ("hermes", "<tool_call>\n{\"name\": \"", None),
+        ("hermes", "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {}}", None),
+        ("qwen3_coder", "<tool_call>\n<function=get_time>\n", None),
+        ("gpt_oss", "<|channel|>commentary to=functions.get_t", None),
+    ] {
+        let model = Model::named(name);
+        let prompt = model.prompt().unwrap() + written;
+        for choice in [Choice::Auto, Choice::Required] {
+            let tools = tools();
+            let request = Request::default().tools(&tools).choice(&choice).prompt(prompt.as_str());
+            match (&rest, grammar::build(&model.template, &model.wire, &request)) {
+                (Some(rest), Ok(grammar)) => assert_eq!(verdict(&grammar, rest), "accept", "{name}: {written:?}"),
+                (None, Err(problems)) => {
+                    let message = "the prompt ends inside a call, where no grammar can begin";
+                    assert_eq!(problems[0].message, message, "{name}: {written:?}");
+                }
+                (_, built) => panic!("{name}: {written:?}: {:?}", built.map(|grammar| grammar.to_gbnf())),
+            }
+        }
+    }
+}
+
 /// A chat template whose answers begin with empty reasoning, and whose prompt ends like this.
 fn thinking(empty: &str, prompt: &str) -> String {
     format!(

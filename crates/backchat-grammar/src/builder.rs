@@ -58,13 +58,20 @@ impl Builder {
         let calls = call::calls(&mut rules, model, request, &demand, &mut notes)?;
         if calls.is_empty() && kind.calls {
             // No tool can be called: the turn is one without calls.
-            frame = self.frames.get(&TurnKind { calls: false, ..kind }, || self.rules(), model);
+            frame = self.frames.get(&TurnKind { calls: false, ..kind.clone() }, || self.rules(), model);
             rules = frame.as_ref().map_or_else(|| self.rules(), |frame| frame.rules.clone());
         }
         let answer = turn::answer(&mut rules, model, request, demand.wants, &mut notes)?;
         let Some(frame) = frame else {
-            let message = "the renders show no turn of this kind after such a prompt";
-            return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
+            return Err(vec![match kind.end.is_in_call(&model.template) {
+                true => {
+                    Diagnostic::error("grammar-no-turn", "the prompt ends inside a call, where no grammar can begin")
+                        .help("end the prompt before the call")
+                }
+                false => {
+                    Diagnostic::error("grammar-no-turn", "the renders show no turn of this kind after such a prompt")
+                }
+            }]);
         };
         for (rule, node) in [(frame.call, Some(Node::choice(calls))), (frame.content, answer)] {
             if let (Some(rule), Some(node)) = (rule, node) {

@@ -11,9 +11,11 @@ use backchat_core::text::{common_start, slice};
 use backchat_derive::wire::structure::WireFormat;
 use backchat_derive::wire::written::{Group, Shape, TurnPart, Written};
 use backchat_parser::pattern::Regular;
+use backchat_parser::template::Template;
 
 /// The parts of the turn.
 pub(crate) struct Turn<'t> {
+    template: &'t Template,
     pub(super) wire: &'t WireFormat,
     written: &'t Written,
     pub(super) free_texts: &'t FreeTexts,
@@ -61,10 +63,10 @@ impl<'t> Turn<'t> {
         let thought = free_texts.reasoning.as_ref();
         let thought = thought.map_or_else(Node::never, |thought| free("reasoning", thought, is_required));
         let (group, tail) = kind.end.group(written)?;
-        Some(Self { wire, written, free_texts, kind, group, tail, content, thought, call })
+        Some(Self { template: &model.template, wire, written, free_texts, kind, group, tail, content, thought, call })
     }
 
-    /// The rule of the whole turn from the end of the prompt on.
+    /// The rule of the whole turn from the end of the prompt on; `None` if no turn continues the prompt.
     pub fn root(&self, rules: &mut Rules, notes: &mut Vec<Note>) -> Option<(Node, Start)> {
         notes.extend(self.kind.end.note());
         let start = self.start();
@@ -95,6 +97,9 @@ impl<'t> Turn<'t> {
             true => factored(&after_thoughts),
             false => after(rules, &factored(&alive), self.tail).unwrap_or_else(Node::never),
         };
+        if own.is_never() && self.kind.end.is_in_call(self.template) {
+            return None;
+        }
         let more = self.after_unseen_prompt(rules, &others).unwrap_or_else(Node::never);
         let root = Node::choice([own, more]);
         if is_outside && !thinks {

@@ -1,9 +1,12 @@
 //! The end of a prompt, which determines the turns that can follow it.
 
+use crate::markers::CALLS;
 use crate::notes::{Effect, Note};
 use backchat_core::text::{common_end, slice};
 use backchat_derive::wire::written::{Group, Written};
 use backchat_derive::wire::{Wire, steady_prompt, written_of};
+use backchat_parser::parser::{Options, Parser, Pending};
+use backchat_parser::template::Template;
 
 use super::placeholders::with_placeholders;
 
@@ -55,6 +58,16 @@ impl PromptEnd {
     /// The group of turns that can follow, and the prompt's part of them.
     pub fn group<'w>(&'w self, written: &'w Written) -> Option<(&'w Group, &'w str)> {
         Some((written.groups.get(self.group?)?, self.tail.as_str()))
+    }
+
+    /// Whether the prompt ends inside a call, or inside what opens it.
+    pub fn is_in_call(&self, template: &Template) -> bool {
+        let Ok(parser) = Parser::new(template, &self.tail, Options::default()) else { return false };
+        let held = parser.held();
+        // White space before a call belongs to what opens it, but begins any other part as well.
+        let is_begun = |pending: &Pending<'_>| !slice(held.text, pending.start - held.start..).trim().is_empty();
+        let mut opening = held.pending.iter().filter(|pending| pending.field == CALLS && !pending.closes);
+        parser.current_field() == Some(CALLS) || opening.any(is_begun)
     }
 
     /// A note if the prompt is not one of the renders.
