@@ -284,6 +284,57 @@ fn counts_are_read_in_any_spelling_and_others_are_noted() {
 }
 
 #[test]
+fn keywords_with_values_of_a_wrong_kind_have_no_effect_and_are_noted() {
+    let model = Model::named("hermes");
+    for (schema, keyword, words, good) in [
+        (
+            r#"{"type": "object", "required": "x"}"#,
+            "required",
+            r#"`"x"` has no effect: it must be a list of names"#,
+            "{}",
+        ),
+        (r#"{"type": "string", "required": true}"#, "required", "`true` has no effect", r#""""#),
+        (r#"{"type": "object", "required": [5]}"#, "required", "`5` has no effect: it must be a name", "{}"),
+        (
+            r#"{"type": "object", "properties": []}"#,
+            "properties",
+            "a list has no effect: it must be an object",
+            r#"{"x": 1}"#,
+        ),
+        (r#"{"type": "object", "patternProperties": 1}"#, "patternProperties", "`1` has no effect", r#"{"x": 1}"#),
+        (r#"{"type": "integer", "minimum": "1"}"#, "minimum", r#"`"1"` has no effect: it must be a number"#, "0"),
+        (r#"{"type": "integer", "exclusiveMaximum": null}"#, "exclusiveMaximum", "`null` has no effect", "9"),
+        (r#"{"type": "integer", "multipleOf": "2"}"#, "multipleOf", r#"`"2"` has no effect"#, "3"),
+        (r#"{"type": "string", "enum": "a"}"#, "enum", r#"`"a"` has no effect: it must be a list"#, r#""b""#),
+        (
+            r#"{"type": "string", "anyOf": {"enum": ["a"]}}"#,
+            "anyOf",
+            "an object has no effect: it must be a list",
+            r#""b""#,
+        ),
+        (r#"{"type": "string", "allOf": {"enum": ["a"]}}"#, "allOf", "an object has no effect", r#""b""#),
+        (r#"{"type": "string", "oneOf": null}"#, "oneOf", "`null` has no effect", r#""b""#),
+        (r#"{"type": "array", "uniqueItems": "yes"}"#, "uniqueItems", r#"`"yes"` has no effect"#, "[1, 1]"),
+        (
+            r#"{"type": "array", "prefixItems": {}, "items": {"type": "null"}}"#,
+            "prefixItems",
+            "an object has no effect",
+            "[null]",
+        ),
+    ] {
+        let grammar = build(model, &argument(schema)).unwrap_or_else(|problem| panic!("{schema}: {problem}"));
+        let noted = notes(&grammar, Effect::Assumed);
+        assert_eq!(noted.iter().filter_map(|note| note.keyword.as_deref()).collect::<Vec<_>>(), [keyword], "{schema}");
+        assert!(noted[0].message.starts_with(words), "{schema}: {}", noted[0].message);
+        assert_eq!(judged(&grammar, &format!(r#"{{"p": {good}}}"#)), "accept", "{schema}");
+    }
+    // `items` holds for all items if no first ones are listed.
+    assert_judged(&[(r#"{"type": "array", "prefixItems": {}, "items": {"type": "null"}}"#, &["[null]"], &["[1]"])]);
+    let grammar = build(model, &argument(r#"{"type": "string", "not": {"type": "float"}}"#)).unwrap();
+    assert_eq!(keywords(&grammar, Effect::Looser), ["not"]);
+}
+
+#[test]
 fn numbers_are_refused_in_every_spelling() {
     assert_judged(&[
         (r#"{"type": "number", "not": {"const": 0}}"#, &["0.1", "-0.1", "10"], &["0", "0.0", "-0", "-0.00", "0e0"]),

@@ -33,12 +33,28 @@ fn whole(value: &Value) -> Option<u64> {
     Decimal::read(number.as_str())?.as_u64()
 }
 
-/// The names of types in `type`.
-fn names_of(value: &Value) -> Vec<&str> {
-    match value {
-        Value::String(name) => vec![name.as_str()],
-        other => other.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str).collect(),
-    }
+/// The types that the `type` of a schema names; `None` if one is unknown.
+fn names_of(value: &Value) -> Option<Vec<&str>> {
+    let names = value.as_list().unwrap_or(std::slice::from_ref(value));
+    names.iter().map(|name| name.as_str().filter(|name| named(name).is_some())).collect()
+}
+
+/// What the value of a keyword must be, if it is something else; `None` for keywords with checks of their own.
+fn wanted(keyword: &str, value: &Value) -> Option<&'static str> {
+    let (fits, wanted) = match keyword {
+        "enum" | "prefixItems" | "allOf" | "anyOf" | "oneOf" => (value.as_list().is_some(), "a list"),
+        "required" => (value.as_list().is_some(), "a list of names"),
+        "properties" | "patternProperties" => (value.as_object().is_some(), "an object"),
+        "uniqueItems" => (value.as_bool().is_some(), "`true` or `false`"),
+        "minimum" | "maximum" | "multipleOf" => (matches!(value, Value::Number(_)), "a number"),
+        // In draft 4 the exclusive bounds are flags next to the others.
+        "exclusiveMinimum" | "exclusiveMaximum" => (matches!(value, Value::Number(_) | Value::Bool(_)), "a number"),
+        "minLength" | "maxLength" | "minProperties" | "maxProperties" | "minItems" | "maxItems" => {
+            (whole(value).is_some(), "a whole number that is not negative")
+        }
+        _ => return None,
+    };
+    (!fits).then_some(wanted)
 }
 
 /// The schemas of a list, each with its place.
@@ -62,13 +78,6 @@ fn keep_property(shape: &mut Constraints, (name, own): (String, Schema)) {
     }
 }
 
-/// Adds the names of `required`.
-fn require(shape: &mut Constraints, names: &Value) {
-    for name in names.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str) {
-        push_new(&mut shape.required, name.to_owned());
-    }
-}
-
 impl SchemaReader<'_> {
     /// Applies a schema to a shape.
     pub(super) fn apply(&mut self, shape: &mut Constraints, value: &Value, path: &str) -> Result<(), Problem> {
@@ -82,53 +91,68 @@ impl SchemaReader<'_> {
             _ => return Err(Problem::at(path, "not a schema: it must be an object, `true` or `false`")),
         };
         for (keyword, value) in entries {
-            let own = || Schema::new(value, format!("{path}/{keyword}"));
-            shape.names_members |= matches!(keyword, "properties" | "patternProperties");
-            match keyword {
-                // Both are read together, after the other keywords.
-                "type" | "nullable" => {}
-                "enum" => keep_values(shape, value.as_list().unwrap_or(&[]).to_vec()),
-                "const" => keep_values(shape, vec![value.clone()]),
-                "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
-                    self.bound(shape, entries, keyword, value, path);
-                }
-                "multipleOf" => self.multiple(shape, value, path),
-                "minLength" => shape.length.at_least(self.count(value, keyword, path)),
-                "maxLength" => shape.length.at_most(self.count(value, keyword, path)),
-                "pattern" => keep_text(&mut shape.patterns, text(value, keyword, path)?, path),
-                "format" => keep_text(&mut shape.formats, text(value, keyword, path)?, path),
-                "properties" => members(value, keyword, path).for_each(|member| keep_property(shape, member)),
-                "patternProperties" => shape.pattern_properties.extend(members(value, keyword, path)),
-                "additionalProperties" => shape.additional.push(Additional::beside(entries, own())),
-                "propertyNames" => shape.property_names.push(own()),
-                "required" => require(shape, value),
-                "minProperties" => shape.member_count.at_least(self.count(value, keyword, path)),
-                "maxProperties" => shape.member_count.at_most(self.count(value, keyword, path)),
-                "minItems" => shape.item_count.at_least(self.count(value, keyword, path)),
-                "maxItems" => shape.item_count.at_most(self.count(value, keyword, path)),
-                // Read together with `prefixItems`.
-                "items" if entries.contains_key("prefixItems") => {}
-                "items" if value.as_list().is_none() => merge_items(shape, &[], Some(own())),
-                "items" | "prefixItems" => {
-                    let rest = entries.get("items").filter(|items| items.as_list().is_none());
-                    let rest = rest.map(|items| Schema::new(items, format!("{path}/items")));
-                    merge_items(shape, &schemas(value, keyword, path), rest);
-                }
-                "uniqueItems" if value.is_truthy() => drop(shape.unique.get_or_insert_with(|| path.to_owned())),
-                "uniqueItems" => {}
-                "allOf" => {
-                    for (value, path) in schemas(value, keyword, path).iter().flat_map(|schema| &schema.all) {
-                        self.apply(shape, value, path)?;
-                    }
-                }
-                "anyOf" => shape.choices.push(schemas(value, keyword, path)),
-                "oneOf" => self.one_of(shape, schemas(value, keyword, path), path),
-                "not" => self.negated(shape, value, path),
-                "$ref" => self.reference(shape, text(value, keyword, path)?, path)?,
-                other => self.ignored(other, path),
+            match wanted(keyword, value) {
+                Some(wanted) => self.without_effect(value, wanted, keyword, path),
+                None => self.keyword(shape, entries, (keyword, value), path)?,
             }
         }
         self.types(shape, entries, path);
+        Ok(())
+    }
+
+    /// Applies one keyword, whose value has the right type.
+    fn keyword(
+        &mut self,
+        shape: &mut Constraints,
+        entries: &Object,
+        (keyword, value): (&str, &Value),
+        path: &str,
+    ) -> Result<(), Problem> {
+        let own = || Schema::new(value, format!("{path}/{keyword}"));
+        shape.names_members |= matches!(keyword, "properties" | "patternProperties");
+        match keyword {
+            // Both are read together, after the other keywords.
+            "type" | "nullable" => {}
+            "enum" => keep_values(shape, value.as_list().unwrap_or(&[]).to_vec()),
+            "const" => keep_values(shape, vec![value.clone()]),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+                self.bound(shape, entries, keyword, value, path);
+            }
+            "multipleOf" => self.multiple(shape, value, path),
+            "minLength" => shape.length.at_least(whole(value)),
+            "maxLength" => shape.length.at_most(whole(value)),
+            "pattern" => keep_text(&mut shape.patterns, text(value, keyword, path)?, path),
+            "format" => keep_text(&mut shape.formats, text(value, keyword, path)?, path),
+            "properties" => members(value, keyword, path).for_each(|member| keep_property(shape, member)),
+            "patternProperties" => shape.pattern_properties.extend(members(value, keyword, path)),
+            "additionalProperties" => shape.additional.push(Additional::beside(entries, own())),
+            "propertyNames" => shape.property_names.push(own()),
+            "required" => self.require(shape, value, path),
+            "minProperties" => shape.member_count.at_least(whole(value)),
+            "maxProperties" => shape.member_count.at_most(whole(value)),
+            "minItems" => shape.item_count.at_least(whole(value)),
+            "maxItems" => shape.item_count.at_most(whole(value)),
+            // Read together with `prefixItems`.
+            "items" if entries.get("prefixItems").is_some_and(|items| items.as_list().is_some()) => {}
+            "items" if value.as_list().is_none() => merge_items(shape, &[], Some(own())),
+            "items" | "prefixItems" => {
+                let rest = entries.get("items").filter(|items| items.as_list().is_none());
+                let rest = rest.map(|items| Schema::new(items, format!("{path}/items")));
+                merge_items(shape, &schemas(value, keyword, path), rest);
+            }
+            "uniqueItems" if value.is_truthy() => drop(shape.unique.get_or_insert_with(|| path.to_owned())),
+            "uniqueItems" => {}
+            "allOf" => {
+                for (value, path) in schemas(value, keyword, path).iter().flat_map(|schema| &schema.all) {
+                    self.apply(shape, value, path)?;
+                }
+            }
+            "anyOf" => shape.choices.push(schemas(value, keyword, path)),
+            "oneOf" => self.one_of(shape, schemas(value, keyword, path), path),
+            "not" => self.negated(shape, value, path),
+            "$ref" => self.reference(shape, text(value, keyword, path)?, path)?,
+            other => self.ignored(other, path),
+        }
         Ok(())
     }
 
@@ -180,14 +204,23 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// The number of a keyword that counts; `None`, with a note, if it is not one.
-    fn count(&mut self, value: &Value, keyword: &str, path: &str) -> Option<u64> {
-        let count = whole(value);
-        if count.is_none() {
-            let message = format!("`{value}` has no effect: it must be a whole number that is not negative");
-            self.note(Effect::Assumed, path, keyword, &message);
+    /// Notes that a value is ignored, because it must be something else.
+    fn without_effect(&mut self, value: &Value, wanted: &str, keyword: &str, path: &str) {
+        let shown = match value {
+            Value::List(_) | Value::Object(_) => value.kind().to_owned(),
+            scalar => format!("`{scalar}`"),
+        };
+        self.note(Effect::Assumed, path, keyword, &format!("{shown} has no effect: it must be {wanted}"));
+    }
+
+    /// Adds the names of `required`.
+    fn require(&mut self, shape: &mut Constraints, names: &Value, path: &str) {
+        for name in names.as_list().unwrap_or(&[]) {
+            match name.as_str() {
+                Some(name) => drop(push_new(&mut shape.required, name.to_owned())),
+                None => self.without_effect(name, "a name", "required", path),
+            }
         }
-        count
     }
 
     fn multiple(&mut self, shape: &mut Constraints, value: &Value, path: &str) {
@@ -208,15 +241,18 @@ impl SchemaReader<'_> {
     fn negated(&mut self, shape: &mut Constraints, value: &Value, path: &str) {
         let entries = value.as_object();
         let only = entries.filter(|entries| entries.len() == 1).and_then(|entries| entries.first());
-        match only {
-            Some(("type", value)) => {
-                for name in names_of(value) {
-                    shape.types &= !named(name).unwrap_or(0);
-                    shape.not_whole |= name == "integer";
-                }
+        if let Some(("type", kinds)) = only
+            && let Some(names) = names_of(kinds)
+        {
+            for name in names {
+                shape.types &= !named(name).unwrap_or(0);
+                shape.not_whole |= name == "integer";
             }
+            return;
+        }
+        match only {
             Some(("const", value)) => shape.not_values.push(value.clone()),
-            Some(("enum", values)) => shape.not_values.extend(values.as_list().unwrap_or(&[]).iter().cloned()),
+            Some(("enum", Value::List(values))) => shape.not_values.extend(values.iter().cloned()),
             _ => self.note(Effect::Looser, path, "not", "only `not` of `type`, `const` and `enum` is enforced"),
         }
     }
