@@ -10,7 +10,7 @@ use super::late;
 use super::marks::Segmentation;
 use super::repeated;
 use super::shapes;
-use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, WireFormat};
+use super::structure::{CallPart, Calls, Content, Cut, History, Place, Prompt, Reasoning, WireFormat};
 use super::template_usage::TemplateUsage;
 use super::trace::{SlotKind, Trace};
 use super::turn::{Comparison, Leads, Turns};
@@ -391,10 +391,12 @@ impl<'t> Inference<'_, 't> {
                     // Its usual marks surround content only after reasoning.
                     let around = (std::mem::take(&mut content.open), std::mem::take(&mut content.close));
                     content.after_reasoning = Some(around);
-                } else if open != content.open.trim()
+                } else if open == content.open.trim() {
+                    // The answer and its calls may each be a message, where only the last one ends the turn.
+                    let own = close.filter(|mark| self.closes_before_calls(mark, content, calls));
+                    content.beside_calls = own.map(|close| (open.to_owned(), close.to_owned()));
+                } else if self.segmentation.is_distinctive(open) || !content.open.trim().is_empty() {
                     // If content always has an opening, even a label of plain words is one.
-                    && (self.segmentation.is_distinctive(open) || !content.open.trim().is_empty())
-                {
                     content.beside_calls = Some((open.to_owned(), close.map_or_else(String::new, str::to_owned)));
                 }
                 Place::Before
@@ -417,6 +419,15 @@ impl<'t> Inference<'_, 't> {
             }
             (None, _) => Place::Dropped,
         };
+    }
+
+    /// Whether a mark after content that has an opening closes it next to calls alone, and is no mark of the calls.
+    fn closes_before_calls(&self, mark: &str, content: &Content, calls: &Calls) -> bool {
+        let is_calls = |cut: &Cut| cut.section.contains(mark) || cut.open.contains(mark);
+        let is_heads = || calls.body.head.iter().filter_map(CallPart::text).any(|text| text.contains(mark));
+        let is_known = [&content.open, &content.close].iter().any(|text| text.contains(mark));
+        let is_known = is_known || calls.cuts.iter().any(is_calls) || is_heads();
+        self.segmentation.is_distinctive(mark) && !content.open.trim().is_empty() && !is_known
     }
 }
 

@@ -23,8 +23,8 @@ pub(super) use pattern::{any_of, escape, one_or_many, without_doubled_space, wri
 use super::needed::holds_probe;
 use crate::wire::structure::{FoundBy, Prompt, WireFormat};
 use backchat_core::json::{Object, Value};
-use backchat_core::push_new;
 use backchat_core::text::slice;
+use backchat_core::{distinct, push_new};
 use backchat_parser::pattern::Pattern;
 use backchat_probe::probe::steady::is_varying;
 use pattern::{Delimiter, header, spaced};
@@ -417,7 +417,8 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     if !open.is_empty() {
         let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
         let others = beside.chain(channels::Channels::find(wire).map(|channels| channels.without_call()));
-        Delimiter::Literals([open.to_owned()].into_iter().chain(others).collect()).write(&mut field, "open");
+        let opens = distinct([open.to_owned()].into_iter().chain(others));
+        Delimiter::Literals(opens).write(&mut field, "open");
     }
     let patterns = content_patterns(wire, choices, &closes);
     if !open.is_empty() && wire.calls.is_none() && last.is_empty() && !closes.is_empty() {

@@ -225,6 +225,18 @@ fn content_may_have_other_marks_next_to_calls() {
 }
 
 #[test]
+fn content_may_have_a_mark_that_closes_it_only_before_calls() {
+    let beside = |close: &str| {
+        let said = format!("{{% if m.content %}}<say>{{{{ m.content }}}}{close}{{% endif %}}{CALLS}");
+        wire(&said).content.beside_calls
+    };
+    let close = "{% if m.tool_calls %}<|over|><|assistant|>{% endif %}";
+    assert_eq!(beside(close), Some(("<say>".to_owned(), "<|over|>".to_owned())));
+    // What follows is the mark of the calls.
+    assert_eq!(beside(""), None);
+}
+
+#[test]
 fn content_after_calls_may_have_a_mark_there_alone() {
     let said = "{% if m.tool_calls and m.content %}<say>{% endif %}{{ m.content }}";
     let beside = |answer: &str| wire(answer).content.beside_calls;
