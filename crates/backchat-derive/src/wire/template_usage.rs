@@ -50,8 +50,10 @@ pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object)
 
 fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec<Setting> {
     let mut settings = vec![Setting::new()];
-    for (name, values) in switches(template, variables) {
-        if !is_printed(prober, name) {
+    for (name, mut values) in switches(template, variables) {
+        if !is_printed(prober, name, needle::PRINTED.into()) {
+            // A member that is printed is text for the prompt, too.
+            values.retain(|value| value.as_object().is_none() || !is_printed(prober, name, marked(value)));
             settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
         }
     }
@@ -60,9 +62,20 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec
     settings
 }
 
-/// Whether the template prints a variable: it is text for the prompt, not a switch.
-fn is_printed(prober: &Prober, name: &str) -> bool {
-    let setting = Setting::from([(name.to_owned(), needle::PRINTED.into())]);
+/// An object with a needle for each member that is true because the template compares it with nothing.
+fn marked(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            Value::Object(members.iter().map(|(key, member)| (key.to_owned(), marked(member))).collect())
+        }
+        Value::Bool(true) => needle::PRINTED.into(),
+        other => other.clone(),
+    }
+}
+
+/// Whether the template prints the needle in the value of a variable: it is text for the prompt, not a switch.
+fn is_printed(prober: &Prober, name: &str, value: Value) -> bool {
+    let setting = Setting::from([(name.to_owned(), value)]);
     let user = vec![Message::User(needle::USER.to_owned())];
     let mut called = user.clone();
     called.push(Message::Assistant(Answer::calls(vec![call(0, 1)])));
@@ -253,6 +266,21 @@ mod tests {
         let prober = Prober::new(&template, &variables, None).settled().unwrap();
         let brief = Setting::from([("mode".to_owned(), "brief".into())]);
         assert_eq!(find(&template, &prober, &variables).settings, [Setting::new(), brief]);
+    }
+
+    #[test]
+    fn a_member_that_the_template_prints_is_not_a_setting() {
+        for (written, count) in [("{{ tool.name }}", 4), ("{% if tool.name %}!{% endif %}", 5)] {
+            let source = format!(
+                "{{% for m in messages %}}<{{{{ m.role }}}}>{{{{ m.content }}}}{{% endfor %}}<bot{{% if tool is mapping %}} \
+                 {written}{{% elif tool %}}?{{% elif tool is defined %}}-{{% endif %}}>"
+            );
+            let template = ChatTemplate::compile(&source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None).settled().unwrap();
+            let settings = find(&template, &prober, &variables).settings;
+            assert_eq!(settings.len(), count, "{written}: {settings:?}");
+        }
     }
 
     #[test]

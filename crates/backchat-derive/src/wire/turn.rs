@@ -192,8 +192,14 @@ impl Turns<'_, '_> {
                 .or_else(|| Some(tail.strip_suffix(last_only.filter(|_| surplus.is_empty())?)?.len())),
         };
         let mut header_in_prompt_only = false;
+        // A prompt may begin the call that it asks for.
+        let call = self.segmentation.first(surplus).filter(|mark| self.segmentation.is_distinctive(mark));
+        let begins =
+            |lead: &String| call.is_some_and(|mark| slice(lead, shared.len()..).trim_start().starts_with(mark));
         if let Some(at) = thought {
             cut = at;
+        } else if shared.len() > begin && leads.all.iter().any(begins) {
+            cut = shared.len();
         } else if !surplus.trim().is_empty() {
             // Text that renders lack is the header if they have none, or else part of the turn.
             header_in_prompt_only = close.is_some() || shared.len() <= begin;

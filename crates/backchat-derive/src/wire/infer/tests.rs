@@ -40,6 +40,15 @@ fn wire(answer: &str) -> WireFormat {
 const CALLS: &str = "{% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}";
 const THOUGHT: &str = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
 
+#[test]
+fn a_prompt_may_begin_the_call_that_it_asks_for() {
+    let answer = format!("{THOUGHT}{{{{ m.content }}}}{CALLS}");
+    let asked = chat_template(&answer).replace("<|assistant|>", "<|assistant|>{% if force %}<call>{% endif %}");
+    let prompts = inferred(&asked).unwrap().prompts;
+    assert!(prompts.iter().all(|prompt| prompt.header == "<|assistant|>"), "{prompts:?}");
+    assert!(prompts.iter().any(|prompt| prompt.prefill == "<call>"), "{prompts:?}");
+}
+
 /// A word that every mark has does not identify the opening of reasoning, even if the prompt has additional text.
 #[test]
 fn a_name_in_every_mark_does_not_split_the_header() {
