@@ -317,14 +317,15 @@ impl Plan<'_> {
         has_tags && self.calls.several && !open.is_empty() && open.chars().all(marks::is_opening)
     }
 
-    /// Looks ahead that the word after the mark of a call does not open content instead.
+    /// Looks ahead that the word after the mark of a call, if it has one, does not open content instead.
     fn no_content(&self) -> String {
         let own = format!("{}{}", self.cut.section, self.cut.open);
+        // What closes reasoning opens content if it also begins an answer without reasoning.
+        let closes = self.wire.reasoning.iter().filter(|reasoning| reasoning.empty.is_some());
+        let opens = [&self.wire.content.open].into_iter().chain(closes.map(|reasoning| &reasoning.close));
         let is_word = |word: &&str| !word.is_empty() && word.chars().all(text::is_word);
-        match self.wire.content.open.trim().strip_prefix(own.trim()).filter(is_word) {
-            Some(word) if !own.trim().is_empty() => format!("(?!{}(?![\\w.-]))", escape(word)),
-            _ => String::new(),
-        }
+        let words = opens.filter_map(|open| open.trim().strip_prefix(own.trim())).filter(is_word);
+        words.map(|word| format!("(?!{}(?![\\w.-]))", escape(word))).collect()
     }
 
     /// Looks ahead that the text from the name on does not complete a marker that opens something else: if only a bracket

@@ -1,10 +1,10 @@
 //! The field that reads calls, in every layout.
 
 use super::*;
-use crate::derive::by_hand::{CHAT, draft, named_body, object_body, pairs, read, said_calls, wire_with};
+use crate::derive::by_hand::{CHAT, draft, named_body, object_body, pairs, read, reasoning, said_calls, wire_with};
 use crate::derive::compile::compile;
 use crate::derive::{Options, Status, derive};
-use crate::wire::structure::{Body, Encoding, Typed};
+use crate::wire::structure::{Body, Content, Encoding, Reasoning, Typed};
 use backchat_parser::pattern::Pattern;
 
 /// Reads a text with the draft of a wire under these choices: the content and the calls.
@@ -248,6 +248,30 @@ fn content_ends_where_a_call_begins() {
     ] {
         let found = Pattern::new(&pattern).unwrap().find_at(text, 0).unwrap().is_some_and(|found| found.span().0 == 0);
         assert_eq!(found, is_opening, "{pattern} {text}");
+    }
+}
+
+#[test]
+fn a_word_that_opens_content_is_not_the_name_of_a_call() {
+    let opened = |open: &str, mark: [&str; 5]| {
+        let content = Content { open: open.to_owned(), ..Content::default() };
+        WireFormat { content, ..wire_with(mark, named_body("\n", Arguments::Json)) }
+    };
+    // What closes reasoning also opens an answer without any.
+    let thought = Reasoning { empty: Some(">>>all\n".to_owned()), ..reasoning(">>>thought\n", "\n>>>all\n") };
+    let thinking = WireFormat {
+        reasoning: Some(thought),
+        ..wire_with(["", ">>>", "", "\n", ""], named_body("\n", Arguments::Json))
+    };
+    for (wire, lead) in [
+        (opened(">>>all", ["", ">>>", "", "\n", ""]), ">>>"),
+        (opened("all", ["", "", "", "\n<|to|>", ""]), ""),
+        (thinking, ">>>"),
+    ] {
+        for (name, content, calls) in [("all", "{\"a\": 1}", ""), ("allow", "", "allow{\"a\": 1}")] {
+            let (said, made) = plain(&wire, &format!("{lead}{name}\n{{\"a\": 1}}<end>"));
+            assert_eq!((said.as_str(), made.concat().as_str()), (content, calls), "{lead}{name}");
+        }
     }
 }
 
