@@ -3,7 +3,7 @@
 use super::choices::{Choices, Quotes};
 use super::pattern::{any_of, escape, spaced, word_before};
 use crate::wire::marks::Segmentation;
-use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs, Typed};
+use crate::wire::structure::{Arguments, Cut, Encoding, KEY_AGAIN, Pairs, Typed};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::template::TAGGED;
@@ -197,9 +197,12 @@ pub(super) fn start(pairs: &Pairs) -> String {
 
 /// The pattern that ends a bare value of a line, if nothing but the line break does: white space before it is the value's.
 fn exact_line_end(pairs: &Pairs, start: &str) -> Option<String> {
-    let between = format!("{}{}{}", pairs.cut.close, pairs.cut.separator, pairs.cut.open);
+    let Cut { open, close, separator, .. } = &pairs.cut;
+    let lead = slice(open, ..open.len() - open.trim_start().len());
+    let between = format!("{close}{separator}{lead}");
     let is_line = between == "\n" && pairs.values.strings == Encoding::Bare;
-    is_line.then(|| format!("(?=\\n{start}|\\n?\\Z)"))
+    let last = if close.is_empty() { "" } else { "\\n?" };
+    is_line.then(|| format!("(?=\\n{start}|{last}\\Z)"))
 }
 
 /// The pattern that ends a value before an argument that begins like this.
@@ -460,14 +463,20 @@ mod tests {
 
     #[test]
     fn white_space_at_the_end_of_a_line_belongs_to_its_value_if_white_space_is_exact() {
-        let lines = Arguments::Pairs(Box::new(pairs(["", " = ", "\n", ""])));
-        let read = |exact_space: bool, body: &str| {
-            let choices = Choices { exact_space, ..Choices::default() };
-            arguments_under(&choices, &lines, body)
-        };
-        let body = "a = x \nb = y\n\n";
-        assert_eq!(read(true, body), value(r#"{"a": "x ", "b": "y\n"}"#));
-        assert_eq!(read(false, body), value(r#"{"a": "x", "b": "y"}"#));
+        for (form, body) in [
+            (["", " = ", "\n", ""], "a = x \nb = y\n\n"),
+            (["<k>", "<v>", "\n", ""], "<k>a<v>x \n<k>b<v>y\n\n"),
+            // The line break belongs to the next argument: there is none.
+            (["\n<k>", "<v>", "", ""], "\n<k>a<v>x \n<k>b<v>y\n"),
+        ] {
+            let lines = Arguments::Pairs(Box::new(pairs(form)));
+            let read = |exact_space: bool| {
+                let choices = Choices { exact_space, ..Choices::default() };
+                arguments_under(&choices, &lines, body)
+            };
+            assert_eq!(read(true), value(r#"{"a": "x ", "b": "y\n"}"#), "{body}");
+            assert_eq!(read(false), value(r#"{"a": "x", "b": "y"}"#), "{body}");
+        }
     }
 
     #[test]
