@@ -68,6 +68,15 @@ impl Message {
         }
     }
 
+    /// Gives it another text, in whatever role.
+    pub(crate) fn say(&mut self, text: &str) {
+        match self {
+            Self::System(said) | Self::User(said) | Self::Tool { content: said, .. } => text.clone_into(said),
+            Self::Assistant(answer) => answer.content = Some(text.to_owned()),
+            Self::Changed(message, _) => message.say(text),
+        }
+    }
+
     /// Whether it is the result of a call.
     pub fn is_result(&self) -> bool {
         matches!(self.usual(), Self::Tool { .. })

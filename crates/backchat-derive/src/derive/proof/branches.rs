@@ -484,6 +484,14 @@ mod tests {
                 "messages[0].role == 'system' and 'loud' in messages[0].content",
                 "the system message \"Answer in one line. loud",
             ),
+            (
+                "messages[0].role == 'developer' and 'loud' in messages[0].content",
+                "the message of the role \"developer\" \"Answer in one line. loud",
+            ),
+            (
+                "messages[loop.index0 - 1].role == 'observation' and 'ERR' in messages[loop.index0 - 1].content",
+                "the message of the role \"observation\" ",
+            ),
             ("messages[loop.index0 - 1].content.endswith('/raw')", "the user's message \"How far is it"),
             ("messages[loop.index0 - 1].name == 'python'", "a result of the tool \"python\""),
             ("messages[loop.index0 - 1].content | length > 90", "the user's message \"Word by word"),

@@ -2,7 +2,7 @@
 //! written.
 
 use super::{Likeness, Made, OtherTools, Suggested, is_name, quoted};
-use crate::probe::Message;
+use crate::probe::{Changes, Message};
 use backchat_core::json::Value;
 
 /// A text before an answer: that of the message at this place, or the name of the tool whose result it is.
@@ -22,7 +22,9 @@ pub(super) fn earlier_texts(history: &[Message]) -> Vec<(Earlier, &str)> {
                 found.extend([(Earlier::Said(at), content.as_str()), (Earlier::Tool(at), name.as_str())]);
             }
             Message::Assistant(answer) => found.extend(answer.content.as_deref().map(|text| (Earlier::Said(at), text))),
-            Message::Changed(..) => {}
+            // In another role it says the same.
+            Message::Changed(_, Changes(changes)) if changes.contains_key("content") => {}
+            Message::Changed(..) => found.extend(message.said().map(|text| (Earlier::Said(at), text))),
         }
     }
     found
@@ -33,13 +35,7 @@ impl Earlier {
     fn replaced(self, history: &[Message], text: &str) -> Vec<Message> {
         let mut history = history.to_vec();
         match self {
-            Self::Said(at) => match history.get_mut(at) {
-                Some(Message::System(said) | Message::User(said) | Message::Tool { content: said, .. }) => {
-                    text.clone_into(said);
-                }
-                Some(Message::Assistant(answer)) => answer.content = Some(text.to_owned()),
-                Some(Message::Changed(..)) | None => {}
-            },
+            Self::Said(at) => history.get_mut(at).into_iter().for_each(|message| message.say(text)),
             Self::Tool(at) => {
                 let Some(Message::Tool { id, name, .. }) = history.get_mut(at) else { return history };
                 text.clone_into(name);
@@ -54,15 +50,23 @@ impl Earlier {
         history
     }
 
-    fn words(self, history: &[Message]) -> &'static str {
+    fn words(self, history: &[Message]) -> String {
         let (Self::Said(at) | Self::Tool(at)) = self;
-        match (self, history.get(at)) {
+        let words = match (self, history.get(at)) {
             (Self::Tool(_), _) => "a result of the tool",
             (_, Some(Message::System(_))) => "the system message",
             (_, Some(Message::Tool { .. })) => "the result",
             (_, Some(Message::Assistant(_))) => "the earlier answer",
+            (_, Some(Message::Changed(_, Changes(changes)))) => {
+                let role = changes.get("role").and_then(Value::as_str);
+                return role.map_or_else(
+                    || "the message".to_owned(),
+                    |role| format!("the message of the role {}", quoted(role)),
+                );
+            }
             _ => "the user's message",
-        }
+        };
+        words.to_owned()
     }
 }
 

@@ -159,7 +159,8 @@ impl<'p, 't> Search<'p, 't> {
             let before = tried.len();
             for goal in self.coverage.goals() {
                 let condition = source.get(goal.span.clone()).unwrap_or("");
-                for form in forms(&goal, condition, &usual) {
+                let reworded = self.reworded(&goal, condition, &tried);
+                for form in forms(&goal, condition, &usual).into_iter().chain(reworded) {
                     if tried.len() == MOST_FORMS || self.reached.len() == MOST_FOUND || ended().is_some() {
                         return;
                     }
@@ -172,6 +173,16 @@ impl<'p, 't> Search<'p, 't> {
                 break;
             }
         }
+    }
+
+    /// Messages in such a form with another text, if a condition asks about the text of one.
+    fn reworded(&self, goal: &Goal, condition: &str, tried: &[Form]) -> Vec<Form> {
+        let known = goal.witnesses.iter().filter_map(|witness| self.known.get(*witness));
+        let known = known.filter(|known| tried.iter().any(|form| form.history == *known.history));
+        let made = known.flat_map(|known| suggestions(goal, condition, (&known.answer, &known.history), &[]));
+        let made = made.filter(|suggested| suggested.likeness == Likeness::Earlier);
+        made.filter_map(|Suggested { history, words, .. }| Some(Form { history: history?, words, is_in_parts: false }))
+            .collect()
     }
 
     /// The keys that the chat template looks up in messages, but for those of which it takes the items: what these are is
@@ -202,16 +213,17 @@ impl<'p, 't> Search<'p, 't> {
         let turn = |known: &Known| known.turn(self.proof).map(|turn| without_quotes(&turn).to_owned());
         let written = turn(&known);
         let is_usual = self.histories.iter().any(|usual| turn(&after(&usual.history)) == written);
-        // Content in parts is asked about its parts.
-        if is_usual && !is_in_parts {
-            return false;
-        }
         let ran = known.ran_after(&known.history, self.proof);
         let mut reached = Coverage::default();
         reached.add(ran.clone(), &known.answer);
+        let is_reached = reached.has(goal);
+        // Content in parts is asked about its parts, and a message in another role may be asked what it says.
+        if is_usual && !is_in_parts && !is_reached {
+            return false;
+        }
         self.coverage.add(ran, &known.answer);
         self.known.push(known.clone());
-        let is_new = reached.has(goal) && !is_usual;
+        let is_new = is_reached && !is_usual;
         if is_new {
             let suggested = Suggested::after(answer, history, &words);
             self.reached.push(Reached { goal: goal.clone(), suggested, known });
