@@ -170,8 +170,12 @@ fn argument(pairs: &Pairs, end: &str, quotes: Quotes) -> String {
 fn key(pairs: &Pairs) -> (String, String, String) {
     let open = spaced(pairs.cut.open.trim_start());
     let (gap, key_end) = gap(pairs);
-    // Without a mark before it, a key is a word.
-    let word = if pairs.cut.open.trim().is_empty() { "[\\w.-]".to_owned() } else { word_before(&key_end) };
+    // Without a mark before it, a key is a word: after a comma alone, an object in a list looks like one.
+    let word = if pairs.cut.open.trim().trim_matches([',', ';']).is_empty() {
+        "[\\w.-]".to_owned()
+    } else {
+        word_before(&key_end)
+    };
     (open, word, gap)
 }
 
@@ -500,6 +504,15 @@ mod tests {
                 .map(|reader| reader.check_pattern(&pattern.replace("\\Z", "$"), Role::Tag));
             assert_eq!(refusing, [None, None], "{pattern}");
         }
+    }
+
+    #[test]
+    fn an_object_in_a_list_does_not_begin_an_argument_after_a_comma() {
+        let mut members = pairs([", ", ": ", "", ""]);
+        members.values.strings = Encoding::Json;
+        let body = r#", a: "x", b: [{"id": 1, "v": "a, c: d"}, {"id": 2, "v": "e"}], c: 3"#;
+        let wanted = r#"{"a": "x", "b": [{"id": 1, "v": "a, c: d"}, {"id": 2, "v": "e"}], "c": 3}"#;
+        assert_eq!(arguments(&Arguments::Pairs(Box::new(members)), body), value(wanted));
     }
 
     #[test]
