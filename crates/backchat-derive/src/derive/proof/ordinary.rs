@@ -24,6 +24,8 @@ pub(super) struct OrdinaryDelimiters {
     arguments: Option<String>,
     /// A call's name and what is written between it and a brace, if that opens calls: prose and code begin so, too.
     named: Option<String>,
+    /// A sign and a call's name, if these open calls before a brace: prose has mentions and paths.
+    mention: Option<String>,
     reasoning: [Option<String>; 2],
     /// What closes a string among the arguments.
     strings: Vec<String>,
@@ -53,7 +55,8 @@ impl OrdinaryDelimiters {
             numbered: calls.and_then(|field| number_in_brackets(field.open.as_ref()?.pattern())),
             close_start: calls.and_then(|field| start(&field.close)),
             arguments: calls.and_then(typical_arguments),
-            named: calls.and_then(opening_name),
+            named: calls.and_then(|field| opening_before_brace(field, is_named)),
+            mention: calls.and_then(|field| opening_before_brace(field, is_mention)).map(|text| text.trim().to_owned()),
             reasoning: both(reasoning),
             strings: strings.filter(|text| is_ordinary(text)).collect(),
         }
@@ -61,12 +64,16 @@ impl OrdinaryDelimiters {
 
     /// The answers for one draft whose delimiters are ordinary text: such text in content, reasoning and arguments.
     pub fn answers(&self, named_ids: bool) -> Vec<TestAnswer> {
-        let OrdinaryDelimiters { calls: [open, close], numbered, reasoning, strings, named, .. } = self;
+        let OrdinaryDelimiters { calls: [open, close], numbered, reasoning, strings, named, mention, .. } = self;
         let mut said: Vec<(String, Answer)> = Vec::new();
         if let Some(name) = named {
             let texts = ["Use {x}.".to_owned(), "Use\n{x}.".to_owned(), format!("Use {{x}} {name}b.")];
             said.extend(texts.map(|text| ("`Use {` in the answer".to_owned(), Answer::content(&text))));
             said.push(("`Use {` in an argument".to_owned(), called("run-sql.v2", [("query", "Use {x}.".into())])));
+        }
+        if let Some(mention) = mention {
+            let name = format!("{} before a word in the answer", quoted(mention));
+            said.push((name, Answer::content(&format!("Ask {mention} at noon."))));
         }
         if let Some(open) = open {
             let end = close.as_deref().unwrap_or("");
@@ -128,22 +135,33 @@ fn typical_arguments(field: &Field) -> Option<String> {
     content.typical_body().map(|(text, _)| text)
 }
 
-/// The text of an opening that begins with a name and has no other word, if a brace follows.
-fn opening_name(field: &Field) -> Option<String> {
-    let is_named = |text: &String| {
-        let rest = text.trim_start_matches(char::is_alphanumeric);
-        rest.len() < text.len() && !rest.contains(char::is_alphanumeric)
-    };
+/// The text of an opening that captures a name, if it is of this kind and a brace follows.
+fn opening_before_brace(field: &Field, is_kind: fn(&str) -> bool) -> Option<String> {
     typical_arguments(field).filter(|text| text.starts_with('{'))?;
     let open = field.open.as_ref()?.pattern();
     open.names().find(|group| *group == "name")?;
-    open.examples().into_iter().find(is_named)
+    open.examples().into_iter().find(|text| is_kind(text))
+}
+
+/// Whether a text begins with a name and has no other word.
+fn is_named(text: &str) -> bool {
+    let rest = text.trim_start_matches(char::is_alphanumeric);
+    rest.len() < text.len() && !rest.contains(char::is_alphanumeric)
+}
+
+/// Whether a text is ordinary signs and a name.
+fn is_mention(text: &str) -> bool {
+    let name = text.trim().trim_start_matches(|c: char| c.is_ascii_punctuation() && is_plain(c) && !"{}\"".contains(c));
+    is_ordinary(text) && name.len() < text.trim().len() && name.chars().all(char::is_alphanumeric)
 }
 
 /// Whether answers and code may contain a text.
 fn is_ordinary(text: &str) -> bool {
-    let is_plain = |c: char| c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-$%&+~^".contains(c);
     !text.trim().is_empty() && text.len() <= LONGEST && (text.chars().all(is_plain) || is_code(text.trim()))
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-$%&+~^".contains(c)
 }
 
 /// A number in brackets that begins a text of this pattern, if no word may be there: prose has it as a note or a key.
@@ -213,6 +231,27 @@ mod tests {
             (r"call (?P<name>[a-z]+)\n", None),
         ] {
             assert_eq!(named(open).as_deref(), name, "{open}");
+        }
+    }
+
+    #[test]
+    fn a_sign_before_a_name_is_a_mention_unless_a_brace_follows() {
+        let source = CHAT
+            .replace("<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "@{{ c.function.name }} ")
+            .replace("}}}</call>", "}}</call>");
+        let taken = |open: &str| {
+            let open = format!("\"open_pattern\": \"{}\"", open.replace('\\', "\\\\"));
+            let answer = ANSWER.replace("\"open\": \"<call>\"", &open).replace("{content.name}", "{name}");
+            let answer = template(&answer.replace("{content.arguments}", "{content}"));
+            let about = "`@a` before a word in the answer is taken for a delimiter";
+            with_proof(&source, |proof| proof.judge(&answer).excused.iter().any(|loss| loss.message == about))
+        };
+        assert!(taken(r"@(?P<name>[\w.-]+) "));
+        assert!(!taken(r"@(?P<name>[\w.-]+) (?=\{)"));
+        for (text, is) in
+            [("@a ", true), ("/a", true), ("$ a\n", false), ("a ", false), ("{\"a\": ", false), ("<a>", false)]
+        {
+            assert_eq!(is_mention(text), is, "{text}");
         }
     }
 
