@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::opens_with_prose;
 use crate::wire::structure::{Calls, Cut, WireFormat};
 
 /// One of the possible readings of a wire.
@@ -13,6 +14,8 @@ pub(in crate::derive) struct Choices {
     pub guard: Guard,
     /// Whether white space around marks is exactly that of renders.
     pub exact_space: bool,
+    /// Whether white space around text that prose may contain and that opens reasoning is exactly that of renders.
+    pub exact_opening: bool,
     /// Whether the mark of a section must come before the first call, even if the call's own mark is distinctive.
     pub needs_section: bool,
     /// Whether content leaves out a stray closing mark of reasoning even if the template never writes one.
@@ -98,6 +101,8 @@ impl Choices {
         let mut found = Vec::new();
         let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());
         if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {
+            // Prose that is taken for a delimiter may be taken for that of reasoning.
+            found.extend(opens_with_prose(wire).then_some(Choices { exact_opening: true, ..*self }));
             found.extend([Guard::Always, Guard::Behind, Guard::Weak].map(|guard| Choices { guard, ..*self }));
             found.extend(
                 [CallRegion::Handed, CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
@@ -138,6 +143,7 @@ impl Choices {
             self.region != CallRegion::Natural,
             self.guard != Guard::Weak,
             self.exact_space,
+            self.exact_opening,
             self.needs_section,
             self.drops_stray,
             self.thought_end != ThoughtEnd::Whole,

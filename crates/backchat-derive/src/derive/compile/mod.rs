@@ -21,7 +21,7 @@ pub(super) use pairs::{JSON_STRING, MEMBER};
 pub(super) use pattern::{any_of, escape, one_or_many, without_doubled_space, written};
 
 use super::needed::holds_probe;
-use crate::wire::structure::{FoundBy, Prompt, WireFormat};
+use crate::wire::structure::{FoundBy, Prompt, Reasoning, WireFormat};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_core::{distinct, push_new};
@@ -154,26 +154,45 @@ fn without_label<'w>(wire: &WireFormat, open: &'w str) -> &'w str {
     rest.unwrap_or(open)
 }
 
+/// Whether text that prose may contain opens reasoning, and only at the start of the turn.
+fn opens_with_prose(wire: &WireFormat) -> bool {
+    wire.reasoning.as_ref().is_some_and(|reasoning| {
+        let open = without_label(wire, reasoning.open.trim());
+        !open.is_empty() && !wire.is_distinct(open) && reasoning.join.is_none() && !reasoning.is_late
+    })
+}
+
+/// The opening of reasoning, without white space around it as far as renders leave that open.
+fn thought_open(wire: &WireFormat, reasoning: &Reasoning, choices: &Choices) -> Delimiter {
+    let bare = reasoning.open.trim();
+    let open = without_label(wire, bare);
+    if wire.is_distinct(open) || reasoning.join.is_some() {
+        Delimiter::Literals(vec![open.to_owned()])
+    } else if reasoning.is_late {
+        // The white space before a label is part of it, such as the start of a line.
+        Delimiter::Literals(vec![reasoning.open.trim_end().to_owned()])
+    } else if choices.exact_opening && open == bare {
+        // An answer that begins with the same word has other white space around it.
+        Delimiter::Pattern(format!("^{}", escape(&reasoning.open)))
+    } else {
+        // Prose may contain a label, so it opens reasoning only at the start of the turn.
+        Delimiter::Pattern(format!("^\\s*{}", spaced(open)))
+    }
+}
+
 fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let reasoning = wire.reasoning.as_ref()?;
     let mut field = Object::new();
-    let open = without_label(wire, reasoning.open.trim());
     let close = reasoning.close.trim();
     // Reasoning may contain a label, so it counts only after the line breaks that renders have before it.
     let is_line = reasoning.close.starts_with('\n') && !wire.is_distinct(close);
     let whole = if is_line { reasoning.close.trim_end() } else { with_line_end(wire, &reasoning.close) };
-    if open.is_empty() {
+    let open = match reasoning.open.trim().is_empty() {
         // Without an opening, there is reasoning if the closing mark occurs at all.
-        Delimiter::Pattern(format!("^(?=.*?{})", escape(whole))).write(&mut field, "open");
-    } else if wire.is_distinct(open) || reasoning.join.is_some() {
-        Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
-    } else if reasoning.is_late {
-        // The white space before a label is part of it, such as the start of a line.
-        Delimiter::Literals(vec![reasoning.open.trim_end().to_owned()]).write(&mut field, "open");
-    } else {
-        // Prose may contain a label, so it opens reasoning only at the start of the turn.
-        Delimiter::Pattern(format!("^\\s*{}", spaced(open))).write(&mut field, "open");
-    }
+        true => Delimiter::Pattern(format!("^(?=.*?{})", escape(whole))),
+        false => thought_open(wire, reasoning, choices),
+    };
+    open.write(&mut field, "open");
     let first = wire.segmentation.first(close).unwrap_or(whole);
     let closes = match choices.thought_end {
         ThoughtEnd::FirstMark => vec![first],
@@ -437,7 +456,7 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
 mod tests {
     use super::*;
     use crate::derive::by_hand::{draft, object_body, prompt, read, reasoning, said_calls, value, wire, wire_with};
-    use crate::wire::structure::{Content, Reasoning};
+    use crate::wire::structure::Content;
     use backchat_probe::probe::steady::WORD;
 
     fn fields(wire: &WireFormat) -> Value {
@@ -545,6 +564,26 @@ mod tests {
             let message = read(&draft(&wire), &format!("Yes.{end}"));
             assert_eq!(message.get("content"), Some(&"Yes.".into()), "{stop}");
         }
+    }
+
+    #[test]
+    fn a_word_opens_reasoning_with_any_white_space_around_it_or_exactly_that_of_renders() {
+        let thinking = WireFormat { reasoning: Some(reasoning("Thinking\n", "</think>")), ..wire() };
+        let exact = Choices { exact_opening: true, ..Choices::default() };
+        for (text, loose, strict) in [
+            ("Thinking\nHm.</think>Yes.<end>", Some("Hm."), Some("Hm.")),
+            ("\nThinking Hm.</think>Yes.<end>", Some("Hm."), None),
+            ("Thinking about it, yes.<end>", Some("about it, yes."), None),
+        ] {
+            for (choices, thought) in [(Choices::default(), loose), (exact, strict)] {
+                let message = read(&compile(&thinking, &choices, "thinking"), text);
+                assert_eq!(message.get("thinking").and_then(Value::as_str), thought, "{text}");
+            }
+        }
+        // A mark may have any white space around it.
+        let marked = WireFormat { reasoning: Some(reasoning("<think>\n", "</think>")), ..wire() };
+        assert_eq!(compile(&marked, &exact, "thinking"), compile(&marked, &Choices::default(), "thinking"));
+        assert!(!opens_with_prose(&marked) && opens_with_prose(&thinking));
     }
 
     #[test]

@@ -281,7 +281,9 @@ impl<'t> Proof<'t> {
             true => Vec::new(),
             false => self.cut(|cutter| cutter.cases(&said)),
         };
-        [cases(delimiters.answers(named_ids)), cases(delimiters.behind_calls(named_ids))]
+        let begun = delimiters.begun(&self.cases, named_ids);
+        let alone = delimiters.answers(named_ids).into_iter().chain(begun).collect();
+        [cases(alone), cases(delimiters.behind_calls(named_ids))]
     }
 
     /// Parses every case back with a template.

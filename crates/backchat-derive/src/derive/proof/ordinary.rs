@@ -1,13 +1,14 @@
 //! Delimiters that are ordinary text, which prose and code may contain, and the answers that have such text.
 
+use super::case::Case;
 use super::conversations::{Reach, TestAnswer, called, quoted};
 use super::reading;
 use backchat_core::distinct;
-use backchat_core::text::common_start;
+use backchat_core::text::{common_start, slice};
 use backchat_parser::pattern::Pattern;
 use backchat_parser::template::{Delimiter, Field, Template};
 use backchat_probe::probe::Answer;
-use backchat_probe::probe::marks::{is_closing, is_opening};
+use backchat_probe::probe::marks::{Segmentation, is_closing, is_opening};
 
 /// Bytes of the longest delimiter that ordinary text may contain.
 const LONGEST: usize = 60;
@@ -27,6 +28,8 @@ pub(super) struct OrdinaryDelimiters {
     /// A sign and a call's name, if these open calls before a brace: prose has mentions and paths.
     mention: Option<String>,
     reasoning: [Option<String>; 2],
+    /// The text, not a mark, that opens reasoning at the start of a turn alone.
+    thought_start: Option<String>,
     /// What closes a string among the arguments.
     strings: Vec<String>,
 }
@@ -58,6 +61,7 @@ impl OrdinaryDelimiters {
             named: calls.and_then(|field| opening_before_brace(field, is_named)),
             mention: calls.and_then(|field| opening_before_brace(field, is_mention)).map(|text| text.trim().to_owned()),
             reasoning: both(reasoning),
+            thought_start: reasoning.and_then(|field| start_of_thought(field.open.as_ref()?.pattern())),
             strings: strings.filter(|text| is_ordinary(text)).collect(),
         }
     }
@@ -123,9 +127,27 @@ impl OrdinaryDelimiters {
         found
     }
 
+    /// An answer that begins as reasoning does, with other text behind it than the white space of these renders.
+    pub fn begun(&self, cases: &[Case], named_ids: bool) -> Option<TestAnswer> {
+        let open = self.thought_start.as_deref()?;
+        let space = cases.iter().find_map(|case| {
+            let (before, _) = case.text.split_once(case.expected.reasoning.as_deref()?)?;
+            before.trim_end().ends_with(open).then(|| slice(before, before.trim_end().len()..))
+        })?;
+        let rest = match space.chars().next()? {
+            '\n' => " about it, yes.",
+            // Prose has a space behind a colon, too.
+            _ if open.ends_with(|c: char| c.is_ascii_punctuation()) => return None,
+            _ => ", as they say.",
+        };
+        let name = format!("{} at the start of the answer", quoted(open));
+        Some(TestAnswer::new(name, Answer::content(&format!("{open}{rest}")), Reach::Value, named_ids))
+    }
+
     /// All of them.
     pub fn texts(self) -> impl Iterator<Item = String> {
-        self.calls.into_iter().chain([self.numbered]).chain(self.reasoning).flatten().chain(self.strings)
+        let opens = [self.numbered, self.thought_start];
+        self.calls.into_iter().chain(opens).chain(self.reasoning).flatten().chain(self.strings)
     }
 }
 
@@ -153,6 +175,13 @@ fn is_named(text: &str) -> bool {
 fn is_mention(text: &str) -> bool {
     let name = text.trim().trim_start_matches(|c: char| c.is_ascii_punctuation() && is_plain(c) && !"{}\"".contains(c));
     is_ordinary(text) && name.len() < text.trim().len() && name.chars().all(char::is_alphanumeric)
+}
+
+/// The text of an opening that matches only at the start of the turn, without white space around it, if it is no mark.
+fn start_of_thought(open: &Pattern) -> Option<String> {
+    let texts = open.examples().into_iter().filter(|_| open.begins_the_text());
+    let mut texts = texts.map(|text| text.trim().to_owned());
+    texts.find(|text| !text.is_empty() && text.len() <= LONGEST && !Segmentation::Words.is_distinctive(text))
 }
 
 /// Whether answers and code may contain a text.
@@ -278,6 +307,36 @@ mod tests {
         };
         assert!(excused(&loose).contains(&"`Use {` in the answer is taken for a delimiter".to_owned()));
         assert_eq!(excused(&strict), [""; 0]);
+    }
+
+    /// What a template takes for a delimiter of a chat in which this opens reasoning.
+    fn taken_for_thoughts(written: &str, open_pattern: &str) -> Vec<String> {
+        let source = CHAT.replace("<weigh>", &format!("{{{{ '{written}' }}}}"));
+        let open = format!("\"open_pattern\": \"{open_pattern}\"");
+        let answer = template(&ANSWER.replace("\"open\": \"<weigh>\"", &open));
+        with_proof(&source, |proof| {
+            let verdict = proof.judge(&answer);
+            verdict.excused.iter().map(|loss| loss.message.clone()).collect()
+        })
+    }
+
+    #[test]
+    fn an_answer_may_begin_as_reasoning_does_but_for_the_white_space() {
+        let taken = |text: &str| vec![format!("`{text}` at the start of the answer is taken for a delimiter")];
+        for (written, loose, strict, found) in [
+            (r"Thinking\n", r"^\\s*Thinking", r"^Thinking\\n", taken("Thinking")),
+            (r"> Thoughts\n", r"^\\s*> Thoughts", r"^> Thoughts\\n", taken("> Thoughts")),
+            ("💭 ", r"^\\s*💭", "^💭 ", taken("💭")),
+            // Prose has this space, too.
+            ("Thinking: ", r"^\\s*Thinking:", "^Thinking: ", Vec::new()),
+            // Nothing tells an answer from reasoning here.
+            ("Thinking", r"^\\s*Thinking", "^Thinking", Vec::new()),
+            // A mark may have any white space around it.
+            (r"<weigh>\n", r"^\\s*<weigh>", r"^<weigh>\\n", Vec::new()),
+        ] {
+            assert_eq!(taken_for_thoughts(written, loose), found, "{written}");
+            assert_eq!(taken_for_thoughts(written, strict), [""; 0], "{written}");
+        }
     }
 
     /// What two templates take for a delimiter behind the end of a call and nowhere else.
