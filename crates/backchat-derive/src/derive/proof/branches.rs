@@ -198,8 +198,12 @@ impl Proof<'_> {
         for loss in excused.into_iter().flatten() {
             verdict.lose(loss);
         }
-        for (branch, fate) in self.branch_fates(template) {
-            if let Some(failure) = verdict.count_read(fate).filter(|_| !branch.is_assumed(&verdict)) {
+        let fates = self.branch_fates(template);
+        let failed: Vec<&Branch> =
+            fates.iter().filter(|(_, fate)| matches!(fate, Fate::Failed(_))).map(|(branch, _)| *branch).collect();
+        for (branch, fate) in fates {
+            let is_known = branch.is_assumed(&verdict) || failed.iter().any(|other| branch.only_adds_to(other));
+            if let Some(failure) = verdict.count_read(fate).filter(|_| !is_known) {
                 let setting = &branch.case.setting;
                 if branch.is_exact && self.has_own_prompt(&branch.case) && self.is_meant(&branch.case) {
                     verdict.unread_setting.get_or_insert_with(|| setting_words(setting));
@@ -243,6 +247,15 @@ impl Branch {
         self.case.setting.keys().any(|name| assumed().any(|loss| loss.message.contains(&format!("`{name}`"))))
     }
 
+    /// Whether it is the same turn as another one under more settings, which have no part in it.
+    fn only_adds_to(&self, other: &Branch) -> bool {
+        let (case, other) = (&self.case, &other.case);
+        let has = |(name, value): (&str, &Value)| case.setting.get(name) == Some(value);
+        case.setting.len() > other.setting.len()
+            && other.setting.iter().all(has)
+            && (&case.said, &case.text) == (&other.said, &other.text)
+    }
+
     /// The loss of a template that misreads it.
     pub fn loss(&self, part: Part, text: &str) -> Loss {
         let Self { case, words, line, .. } = self;
@@ -284,6 +297,17 @@ mod tests {
             losses.iter().any(|loss| loss.starts_with("with a call of \"python\", the template writes")),
             "{losses:?}"
         );
+    }
+
+    #[test]
+    fn a_setting_without_a_part_in_an_unread_turn_is_not_named() {
+        let raw = "{% for c in m.tool_calls or [] %}{% if c.function.name == 'python' %}<raw>{{ c.function.arguments.code }}</raw>\
+                   {% else %}";
+        let source = CHAT.replacen("{% for c in m.tool_calls or [] %}", raw, 1);
+        let source = source.replacen("{% endfor %}<end>", "{% endif %}{% endfor %}<end>", 1);
+        let (losses, _) = proved(&format!("<system>{{{{ effort or 'medium' }}}}<end>{source}"));
+        assert!(losses.iter().any(|loss| loss.starts_with("with a call of \"python\"")), "{losses:?}");
+        assert!(!losses.iter().any(|loss| loss.contains("`effort`")), "{losses:?}");
     }
 
     #[test]
