@@ -214,6 +214,15 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
     said
 }
 
+/// Calls with values of every kind, for each setting that has them written differently.
+pub(super) fn rewritten(named_ids: bool) -> Vec<TestAnswer> {
+    let said = ARGUMENTS.map(|(name, tool, arguments)| {
+        let answer = Answer::calls(vec![call("a1B2c3D4e", tool, arguments)]);
+        TestAnswer::new(format!("a call with {name}"), answer, Reach::Rewritten, named_ids)
+    });
+    said.into()
+}
+
 /// The plainest call with arguments.
 pub(super) fn plain_call() -> Call {
     call("a1B2c3D4e", "get_route", r#"{"city": "Ghent", "days": 2}"#)

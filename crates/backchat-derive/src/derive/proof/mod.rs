@@ -126,6 +126,7 @@ impl<'t> Proof<'t> {
             cases.extend(partly.into_iter().filter(|case| conversations::is_partly_escaped(&case.text)));
         }
         let mut untried = proof.add_together(&said, &mut cases);
+        proof.add_syntaxes(&mut cases);
         let variables = &options.variables;
         proof.assumptions = proof.cut(|cutter| Setup { template, variables, cutter }.find(&said, &cases));
         proof.cases = cases;

@@ -1,4 +1,5 @@
-//! Turns under several settings at once, where each of them alone has turns written differently: they may be in one mark.
+//! Turns under settings that have them written differently: values of every kind where the syntax of arguments is another
+//! one, and several settings at once, which may be in one mark.
 
 use super::conversations::{Reach, TestAnswer};
 use super::{Case, Cutter, MOST_CASES, Proof, TurnStarts, conversations};
@@ -13,6 +14,22 @@ const MOST_TRIED: usize = 24;
 const MOST_ASKED: usize = 24;
 
 impl Proof<'_> {
+    /// Adds calls with values of every kind under each setting that has arguments written in another syntax.
+    pub(super) fn add_syntaxes(&self, cases: &mut Vec<Case>) {
+        let mut known: Vec<&str> = Vec::new();
+        let mut settings: Vec<Setting> = Vec::new();
+        for (syntax, case) in cases.iter().filter_map(|case| Some((syntax(case)?, case))) {
+            if !known.contains(&syntax) {
+                known.push(syntax);
+                settings.push(case.setting.clone());
+            }
+        }
+        settings.retain(|setting| !setting.is_empty());
+        let said = conversations::rewritten(self.request.calls.named_ids);
+        let new = self.under(settings, &said, cases);
+        cases.extend(new);
+    }
+
     /// Adds the turns of these answers under several settings that are written as under none of them alone. Returns those for
     /// which the proof has no room.
     pub(super) fn add_together(&self, said: &[TestAnswer], cases: &mut Vec<Case>) -> Vec<Case> {
@@ -43,6 +60,18 @@ impl Proof<'_> {
         found.sort_by_key(|case| request.usage.settings.iter().position(|setting| *setting == case.setting));
         found
     }
+}
+
+/// What a turn with the plainest call alone has between its first key and the value.
+fn syntax(case: &Case) -> Option<&str> {
+    let plain = conversations::plain_call();
+    let [call] = case.said.calls.as_slice() else { return None };
+    if case.said.content.is_some() || (&call.name, &call.arguments) != (&plain.name, &plain.arguments) {
+        return None;
+    }
+    let (key, value) = call.arguments.iter().next()?;
+    let (_, rest) = case.text.split_once(key)?;
+    Some(rest.split_once(value.as_str()?)?.0)
 }
 
 /// Combinations of settings of different variables, each of which has the same turn written differently. Those that only
@@ -106,7 +135,35 @@ fn of_different_variables(settings: &[&Setting]) -> Vec<Setting> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
     use backchat_probe::probe::Answer;
+
+    /// How often the proof of a chat has a call with quotes under a setting, and what its draft loses there.
+    fn proved_under_settings(arguments: &str) -> (usize, Vec<String>) {
+        let source = CHAT.replace("{{ c.function.arguments | tojson }}", arguments);
+        with_proof(&source, |proof| {
+            let is_set = |case: &&Case| case.name.starts_with("a call with quotes") && !case.setting.is_empty();
+            let template = template(ANSWER);
+            let verdict = proof.with_branches(&template, proof.judge(&template));
+            let losses = verdict.losses.into_iter().map(|loss| loss.message).collect();
+            (proof.cases.iter().filter(is_set).count(), losses)
+        })
+    }
+
+    #[test]
+    fn values_of_every_kind_are_tried_under_a_setting_that_has_another_syntax() {
+        let usual = "{{ c.function.arguments | tojson }}";
+        let other = "{{ '{' }}{% for k, v in c.function.arguments.items() %}\"{{ k }}\":{{ '\"' + v + '\"' if v is string else v | tojson }}\
+                     {{ ', ' if not loop.last }}{% endfor %}{{ '}' }}";
+        let (tried, losses) = proved_under_settings(&format!("{{% if raw %}}{other}{{% else %}}{usual}{{% endif %}}"));
+        assert!(tried > 0);
+        assert!(
+            losses.iter().any(|loss| loss.starts_with("with `raw` set to true, the template writes")),
+            "{losses:?}"
+        );
+        // Here, the setting writes a mark before the same syntax.
+        assert_eq!(proved_under_settings(&format!("{usual}{{{{ ' ' if raw }}}}")), (0, Vec::new()));
+    }
 
     fn setting(set: &[(&str, &str)]) -> Setting {
         set.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect()
