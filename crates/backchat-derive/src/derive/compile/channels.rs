@@ -70,8 +70,9 @@ fn is_word(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::by_hand::{draft, named_body, read, reasoning, said_calls, wire_with};
+    use crate::derive::by_hand::{self, draft, named_body, read, reasoning, said_calls, wire_with};
     use crate::wire::structure::{Arguments, Content};
+    use backchat_core::json::Value;
 
     /// A wire whose parts begin with `<|part|>`, a word and `<|text|>`.
     fn wire(said: &str, called: &str) -> WireFormat {
@@ -115,6 +116,11 @@ mod tests {
             assert_eq!(said_calls(&message), ["f{\"a\": 1}"], "{text}");
             assert_eq!((message.get("content"), message.get("thinking")), (None, None), "{text}");
         }
+        // Content may have the header of calls beside them.
+        let mut beside = wire("<|part|>say<|text|>", "<|part|>act json<|text|>");
+        beside.content.beside_calls = Some(("<|part|>act<|text|>".to_owned(), "<|over|>".to_owned()));
+        let opens = |draft: &Value| draft.get("fields")?.get("content")?.get("open").cloned();
+        assert_eq!(opens(&by_hand::draft(&beside)), opens(&draft));
         for (text, part) in [
             ("<|part|>act<|text|>I look it up.<end>", "content"),
             ("<|part|>say<|text|>I look it up.<end>", "content"),
