@@ -181,6 +181,11 @@ impl<'t> Inference<'_, 't> {
                 }
             }
         }
+        let turns = self.turns(&offering);
+        for name in &self.usage.printed {
+            let with_value: Vec<Prompt> = prompts.iter().filter_map(|prompt| turns.with_value(prompt, name)).collect();
+            prompts.extend(with_value);
+        }
         prompts
     }
 

@@ -16,6 +16,8 @@ use backchat_probe::probe::{
 pub(crate) struct TemplateUsage {
     /// The switches one at a time, after a setting that touches none.
     pub settings: Vec<Setting>,
+    /// The variables that the template prints.
+    pub printed: Vec<String>,
     /// The ways in which a message may carry reasoning.
     pub reasoning_inputs: Vec<ReasoningInput>,
     /// Keys of a message whose value is an attribute of its turn, and no reasoning.
@@ -37,7 +39,7 @@ const MOST_REASONING_INPUTS: usize = 32;
 
 /// Records what a few renders read, and collects the literals of the source.
 pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object) -> TemplateUsage {
-    let mut settings = settings(template, prober, variables);
+    let (mut settings, printed) = settings(template, prober, variables);
     let is_reasoning =
         |input: &ReasoningInput| input.is_named_for_reasoning() || !is_attribute(prober, &settings, input);
     let (reasoning_inputs, attributes): (Vec<_>, Vec<_>) =
@@ -45,21 +47,25 @@ pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object)
     let mut seen: Vec<Vec<Option<RenderedTurn>>> = Vec::new();
     settings.retain(|setting| push_new(&mut seen, outlook(prober, &reasoning_inputs, setting)));
     let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
-    TemplateUsage { settings, reasoning_inputs, attributes, literals: literals(template), eos_token }
+    TemplateUsage { settings, printed, reasoning_inputs, attributes, literals: literals(template), eos_token }
 }
 
-fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec<Setting> {
-    let mut settings = vec![Setting::new()];
+/// The settings, and the variables that are printed instead of switching something.
+fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> (Vec<Setting>, Vec<String>) {
+    let (mut settings, mut printed) = (vec![Setting::new()], Vec::new());
     for (name, mut values) in switches(template, variables) {
-        if !is_printed(prober, name, needle::PRINTED.into()) {
-            // A member that is printed is text for the prompt, too.
-            values.retain(|value| value.as_object().is_none() || !is_printed(prober, name, marked(value)));
-            settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
+        if is_printed(prober, name, needle::PRINTED.into()) {
+            printed.push(name.to_owned());
+            continue;
         }
+        // A member that is printed is text for the prompt, too.
+        values.retain(|value| value.as_object().is_none() || !is_printed(prober, name, marked(value)));
+        settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
     }
     settings.truncate(MOST_SETTINGS);
     settings.retain(|setting| setting.is_empty() || is_accepted(prober, setting));
-    settings
+    printed.truncate(MOST_SETTINGS);
+    (settings, printed)
 }
 
 /// An object with a needle for each member that is true because the template compares it with nothing.

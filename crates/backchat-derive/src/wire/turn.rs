@@ -5,8 +5,8 @@ use super::marks::Segmentation;
 use super::shapes;
 use super::structure::{History, Prompt};
 use super::trace::Trace;
-use backchat_core::text::{overlap, slice};
-use backchat_probe::probe::{Answer, Message, Prober, Setting, needle};
+use backchat_core::text::{common_start, overlap, slice};
+use backchat_probe::probe::{Answer, Message, Prober, Setting, needle, steady};
 
 /// Renders turns, and splits them into marks in one way.
 #[derive(Clone, Copy)]
@@ -103,6 +103,21 @@ impl Turns<'_, '_> {
             }
         }
         prompts
+    }
+
+    /// The same end of a prompt whose header also has the value of a variable inside, which is printed if it is set. A value
+    /// in quotes is JSON, so that another one may have no quotes.
+    pub(crate) fn with_value(&self, prompt: &Prompt, name: &str) -> Option<Prompt> {
+        let mut setting = prompt.setting.clone();
+        setting.insert(name, needle::SETTING.into());
+        let text = self.prober.render(&shapes::history(prompt.after), &setting, true)?;
+        let header = prompt.after.rest(&text)?.strip_prefix(&prompt.before)?.strip_suffix(&prompt.prefill)?;
+        let value = steady::VALUE.to_string();
+        let shown = header.replace(&format!("\"{}\"", needle::SETTING), &value).replace(needle::SETTING, &value);
+        let shared = common_start(&prompt.header, &shown).len();
+        let rest = slice(&prompt.header, shared..);
+        let is_inside = shared > 0 && !rest.is_empty() && shown.ends_with(rest);
+        (is_inside && shown != header).then(|| Prompt { setting, header: shown, ..prompt.clone() })
     }
 
     /// The text of a prompt that no turn in the middle of a conversation begins with.

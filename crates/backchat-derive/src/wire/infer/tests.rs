@@ -49,6 +49,25 @@ fn a_prompt_may_begin_the_call_that_it_asks_for() {
     assert!(prompts.iter().any(|prompt| prompt.prefill == "<call>"), "{prompts:?}");
 }
 
+#[test]
+fn a_header_may_have_the_value_of_a_variable_if_it_is_set() {
+    for (setting, values) in [
+        ("{% if mood %} {{ mood }}{% endif %}", &["", " \u{fdd2}"][..]),
+        ("{% if mood %} {{ mood | tojson }}{% endif %}", &["", " \u{fdd2}"]),
+        ("{{ ' mood=' ~ mood if mood }}", &["", " mood=\u{fdd2}"]),
+        ("{{ ' a=' ~ a if a }}{{ ' b=' ~ b if b }}", &["", " a=\u{fdd2}", " b=\u{fdd2}", " a=\u{fdd2} b=\u{fdd2}"]),
+    ] {
+        let chat = chat_template("{{ m.content }}");
+        let (turns, prompt) = chat.split_once("{% if add_generation_prompt %}").unwrap();
+        let source =
+            format!("{turns}{{% if add_generation_prompt %}}{}", prompt.replace("|>", &format!("{setting}|>")));
+        let prompts = inferred(&source).unwrap().prompts;
+        let headers = distinct(prompts.iter().map(|prompt| prompt.header.as_str()));
+        let wanted: Vec<String> = values.iter().map(|value| format!("<|assistant{value}|>")).collect();
+        assert_eq!(headers, wanted, "{source}");
+    }
+}
+
 /// A word that every mark has does not identify the opening of reasoning, even if the prompt has additional text.
 #[test]
 fn a_name_in_every_mark_does_not_split_the_header() {
