@@ -66,6 +66,7 @@ impl<'a, 't> Judge<'a, 't> {
                     unreadable(case, part, &events)
                         .or_else(|| self.emptied(case, part, &message))
                         .or_else(|| self.escaped(case, part, &message))
+                        .or_else(|| self.spelled(case, part, &message))
                         .or_else(|| self.encoded_twice(case, part, &message))
                         .or_else(|| partly_escaped(case, part))
                 };
@@ -190,23 +191,48 @@ impl<'a, 't> Judge<'a, 't> {
     /// Strings that the template escapes in its own quotes. No content parser removes these escapes: the strings come back
     /// as written.
     fn escaped(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
+        self.changed(case, part, message, |wanted, got| {
+            let (wanted, got) = (wanted.as_str()?, got.as_str()?);
+            let (said, written) = (shortened(wanted, 60), shortened(got, 60));
+            is_escaped(&case.text, wanted, got).then(|| {
+                format!("{said:?} is written with escapes that no content parser reads, and comes back as {written}")
+            })
+        })
+    }
+
+    /// Objects in which the template spells a value as Python does. No content parser reads that beside other values: they
+    /// come back as text.
+    fn spelled(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
+        self.changed(case, part, message, |wanted, got| {
+            let written = got.as_str().filter(|written| wanted.as_object().is_some() && case.text.contains(written))?;
+            let said = wanted.to_string();
+            let (said, shown) = (shortened(&said, 60), shortened(written, 60));
+            is_spelled(wanted, written).then(|| {
+                format!("{said} is written as {shown}, which JSON parsers cannot read, and comes back as text")
+            })
+        })
+    }
+
+    /// The loss of the first argument that came back differently, if `explain` has words for each of them.
+    fn changed(
+        &self,
+        case: &Case,
+        part: Part,
+        message: &Object,
+        explain: impl Fn(&Value, &Value) -> Option<String>,
+    ) -> Option<Loss> {
         let answer = answer_of(&case.expected, message, self.reasoning).filter(|_| part == Part::Arguments)?;
-        let mut example = None;
+        let mut first = None;
         for (wanted, got) in case.expected.calls.iter().zip(&answer.calls) {
             for (key, wanted) in &wanted.arguments {
-                match (wanted, got.arguments.get(key)?) {
-                    (wanted, got) if wanted == got => {}
-                    (Value::String(wanted), Value::String(got)) if is_escaped(&case.text, wanted, got) => {
-                        example = example.or(Some((shortened(wanted, 60), shortened(got, 60))));
-                    }
-                    _ => return None,
+                let got = got.arguments.get(key)?;
+                if wanted != got {
+                    let explained = explain(wanted, got)?;
+                    first.get_or_insert(explained);
                 }
             }
         }
-        let (wanted, got) = example?;
-        let message =
-            format!("{wanted:?} is written with escapes that no content parser reads, and comes back as {got}");
-        Some(Loss::new(part, message, &case.text))
+        Some(Loss::new(part, first?, &case.text))
     }
 
     /// Arguments that the template writes as a JSON string of JSON, or not at all. Content parsers decode once, so the
@@ -292,6 +318,14 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
     let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
     Some(Loss::new(part, message, &case.text))
+}
+
+/// Whether a text is an object as Python spells it, in Python's quotes or JSON's.
+fn is_spelled(object: &Value, text: &str) -> bool {
+    // What strings have of these words is replaced on both sides.
+    let read =
+        |text: &str| json::read(&text.replace("True", "true").replace("False", "false").replace("None", "null")).ok();
+    text == python::spelling(object) || read(text).is_some_and(|value| Some(value) == read(&object.to_string()))
 }
 
 /// A string in quotes of which the template escapes only some signs: it is no JSON, so that it or the whole call is lost.
@@ -506,6 +540,21 @@ mod tests {
         }
         let texts = Case::by_hand("None", Answer { calls: vec![], ..Answer::content("None") });
         assert!(unreadable(&texts, Part::Calls, &broken).is_none());
+    }
+
+    #[test]
+    fn an_object_in_pythons_spelling_is_told_from_another_text() {
+        let object = value(r#"{"a": "None is \"True\"", "b": [null, false], "c": true}"#);
+        for (text, is_spelled_so) in [
+            (r#"{"a": "None is \"True\"", "b": [None, False], "c": True}"#, true),
+            (r#"{"c": True, "a": "None is \"True\"", "b": [None,False]}"#, true),
+            (r#"{'a': 'None is "True"', 'b': [None, False], 'c': True}"#, true),
+            (r#"{"a": "None is \"True\"", "b": [None, False], "c": False}"#, false),
+            (r#"{"a": "None", "b": [None, False], "c": True}"#, false),
+            (r#"{"a": "None is \"True\"", "b": [nil, False], "c": True}"#, false),
+        ] {
+            assert_eq!(is_spelled(&object, text), is_spelled_so, "{text}");
+        }
     }
 
     #[test]
