@@ -321,6 +321,16 @@ mod tests {
     }
 
     #[test]
+    fn what_was_dropped_for_readers_that_refuse_what_is_learned_comes_back() {
+        let said = "{{ '<say>' + m.content + '</say>' if m.role == 'assistant' and m.content and wrap | default(true) \
+                    else m.content or '' }}";
+        let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", said));
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        let read = read(&value(&draft), "I look.<call>{\"name\": \"f\", \"arguments\": {}}</call><end>");
+        assert_eq!(read.get("content"), Some(&"I look.".into()), "{draft}");
+    }
+
+    #[test]
     fn a_mark_that_only_some_answers_have_is_read() {
         let asks = "{{ m.content }}{{ '<ask>' if m.content.endswith('?') }}";
         let (status, losses, draft) = derived(&CHAT.replace("{{ m.content }}", asks));

@@ -260,7 +260,7 @@ impl<'t> Job<'t> {
     /// Derives; `None` if no render shows the content of an answer.
     fn run(&self) -> Option<Chosen> {
         let mut chosen = choose::choose(self)?;
-        chosen.attempt = chosen.attempt.with_joined_text(self).with_lessons(self).with_branches(self);
+        chosen.attempt = chosen.attempt.taught(self);
         if let Ok(loaded) = Template::from_value(&chosen.attempt.draft) {
             chosen.attempt.verdict = self.proof.with_branches(&loaded.template, chosen.attempt.verdict);
         }
@@ -287,6 +287,8 @@ struct Attempt {
     avoided: Vec<Refusal>,
     /// The alternatives of delimiters that were dropped for the readers.
     dropped: Vec<(String, String)>,
+    /// The draft without that, if an alternative was dropped.
+    whole: Option<Value>,
     /// How many readers were requested.
     requested: usize,
     /// What was learned from samples beyond the renders.
@@ -305,6 +307,7 @@ impl Attempt {
             refusals: readers.refusals(&template),
             avoided: Vec::new(),
             dropped: way.dropped,
+            whole: None,
             requested: readers.requested(),
             lessons: Lessons::default(),
         })
@@ -322,7 +325,8 @@ impl Attempt {
         let mut best = None;
         keep(&mut best, as_it_is);
         for way in job.readers.ways(&draft).into_iter().take(most) {
-            let Some(attempt) = Self::prove(way, job) else { continue };
+            let Some(mut attempt) = Self::prove(way, job) else { continue };
+            attempt.whole = (!attempt.dropped.is_empty()).then(|| draft.clone());
             // An alternative that no conversation of the proof needs may be that of a branch.
             if !attempt.dropped.is_empty() && attempt.reads_all() {
                 let known = *unread.get_or_insert_with(|| whole.unread_branches(job));
@@ -337,6 +341,18 @@ impl Attempt {
             }
         }
         best
+    }
+
+    /// The draft that also reads what its readers allow it to join, and what samples and branches teach.
+    fn taught(mut self, job: &Job<'_>) -> Self {
+        let whole = self.whole.take().filter(|_| self.refusals.is_empty());
+        let learn = |attempt: Self| attempt.with_joined_text(job).with_lessons(job).with_branches(job);
+        let taught = learn(self);
+        let Some(whole) = whole.filter(|_| !taught.refusals.is_empty()) else { return taught };
+        // Readers refuse what was learned, so that an alternative was dropped for them in vain.
+        let reads = |attempt: &Self| (attempt.rank(), attempt.unread_branches(job));
+        let other = Self::prove(Fitted { template: whole, dropped: Vec::new() }, job).map(learn);
+        other.filter(|other| reads(other) < reads(&taught)).unwrap_or(taught)
     }
 
     /// How many turns that take a branch it misreads.
@@ -506,6 +522,7 @@ mod tests {
             refusals,
             avoided: Vec::new(),
             dropped: Vec::new(),
+            whole: None,
             requested,
             lessons: Lessons::default(),
         }
