@@ -38,6 +38,12 @@ pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, pairs: &Pairs) -> Ve
             found.extend(
                 body.and_then(|body| around.without_value(&body, &key)).filter(|form| !form.is_empty_of(pairs)),
             );
+        } else if value.is_null() {
+            let is_tag = |form: &PairForm| {
+                form.gap.ends_with('<')
+                    && body.as_ref().is_some_and(|body| body.contains(&format!("<null{}", form.close)))
+            };
+            found.iter_mut().for_each(|form| form.is_null = is_tag(form));
         }
         // A text in quotes may be JSON, or not.
         if found.iter().any(|form| form.is_of(pairs, &value)) {
@@ -272,6 +278,8 @@ mod tests {
         let absent =
             "{% if v is none %}<{{ k }}/>{% else %}<{{ k }}>{{ v if v is string else v | tojson }}</v>{% endif %}";
         assert_eq!(forms(absent), [["<", "/>", ""]]);
+        let tags = "<key>{{ k }}</key>{% if v is none %}<null/>{% elif v is string %}<text>{{ v }}</text>{% else %}<json>{{ v | tojson }}</json>{% endif %}";
+        assert_eq!(forms(tags), [["<key>", "</key><json>", "</json>"], ["<key>", "</key><", "/>"]]);
         // Null is written like an empty text.
         assert_eq!(forms("<{{ k }}>{{ '' if v is none else v if v is string else v | tojson }}</v>"), [[""; 3]; 0]);
     }

@@ -315,7 +315,7 @@ pub struct PairForm {
     pub close: String,
     /// Whether its values are texts as they are, not JSON.
     pub is_raw: bool,
-    /// Whether it has no value, as a tag without content: its argument is null.
+    /// Whether its argument is null: it has no value, as a tag without content, or `null` is the name of a tag.
     pub is_null: bool,
 }
 

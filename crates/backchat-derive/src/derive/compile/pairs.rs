@@ -83,7 +83,12 @@ fn inline((segmentation, choices): (Segmentation, &Choices), field: &mut Object,
         if form.is_null {
             // A group that does not take part in a match is null, which no parser of values takes.
             let (open, _, gap) = key(&form.of(pairs));
-            let value = if is_typed { "(?P<value>)" } else { "" };
+            let value = match form.close.as_str() {
+                "" if is_typed => "(?P<value>)".to_owned(),
+                "" => String::new(),
+                // The name of a tag is no other value: that would take every tag for one.
+                close => format!("(?P<value>null){}", escape(close)),
+            };
             patterns.push(format!("{open}(?P<key>[\\w.-]+){gap}{value}"));
             continue;
         }
