@@ -456,15 +456,17 @@ fn is_around(start: &str, end: &str, text: &str) -> bool {
 /// Separates the close of content from the end of the turn: a closing mark may have been mistaken for a part of the end.
 fn settle(segmentation: Segmentation, content: &mut Content, end: &mut String) {
     let open = content.open.trim();
+    // Only signs may come before the mark that closes what the opening opens.
+    let word = segmentation.placed(end).find(|(_, mark)| mark.contains(char::is_alphanumeric));
     if content.close.is_empty()
         && !open.is_empty()
-        && let Some(first) = segmentation.first(end)
-        && let Some(rest) = end.trim().strip_prefix(first)
+        && let Some((place, mark)) = word
+        && let (before, rest) = (slice(end, ..place.start), slice(end, place.end..).trim())
+        && !before.contains(char::is_alphanumeric)
         && !rest.is_empty()
-        && segmentation.share_a_word(first, open, rest)
+        && segmentation.share_a_word(mark, open, rest)
     {
-        let space = end.len() - end.trim_start().len();
-        content.close = slice(end, ..space + first.len()).to_owned();
+        content.close = slice(end, ..place.end).to_owned();
     }
     if content.close.is_empty() && !open.is_empty() {
         content.close = counterparts(open, end).to_owned();

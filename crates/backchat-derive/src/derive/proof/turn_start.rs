@@ -231,7 +231,7 @@ impl TurnStart {
     }
 
     /// The text without the stop, as engines return it: without the known token, or else without the marks that end the
-    /// turn, or the last of them if the others close what this turn does not have. Ordinary text before them, such as a
+    /// turn, or the last of them if the others close what this turn does not have. Ordinary text before one, such as a
     /// bracket, belongs to the answer.
     pub fn without_stop<'t>(&self, text: &'t str, eos_token: Option<&str>) -> Option<&'t str> {
         let stop = self.stop.trim();
@@ -247,7 +247,13 @@ impl TurnStart {
             end += mark.len();
             Segmentation::Words.is_distinctive(mark).then_some(rest)
         });
-        let ends: Vec<&str> = ends.collect();
+        let mut ends: Vec<&str> = ends.collect();
+        // With signs before it, the first of several marks closes what the turn has opened, as in `]]></text><end>`.
+        if let [first, _, ..] = ends.as_slice()
+            && first.len() < stop.len()
+        {
+            ends.remove(0);
+        }
         if ends.is_empty() { text.strip_suffix(stop) } else { ends.into_iter().find_map(|end| text.strip_suffix(end)) }
     }
 }
@@ -565,6 +571,7 @@ mod tests {
             ("}<end>\n", "{Yes.}<end>", None, Some("{Yes.}")),
             ("</say><end>\n", "<say>Yes.</say><end>", None, Some("<say>Yes.")),
             ("</say><end>\n", "<call>f</call><end>", None, Some("<call>f</call>")),
+            ("]]></say><end>\n", "<say><![CDATA[Yes.]]></say><end>", None, Some("<say><![CDATA[Yes.]]></say>")),
             ("\n\n", "Yes.", None, None),
             ("<end>", "Yes.", None, None),
             ("", "Yes.", None, None),

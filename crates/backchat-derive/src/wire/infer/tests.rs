@@ -323,6 +323,8 @@ fn a_closing_mark_that_was_mistaken_for_the_end_is_moved_back_to_content() {
     for (mut content, end, close) in [
         (open("<answer>"), "</answer><|end|>", "</answer>"),
         (open("<answer>"), "\n</answer>\n<|end|>", "\n</answer>"),
+        (open("<answer><![CDATA["), "]]></answer><|end|>", "]]></answer>"),
+        (open("<answer>{"), "} </answer>\n<|end|>", "} </answer>"),
         // The end has another word or only one mark, or content has no opening.
         (open("<answer>"), "</turn><|end|>", ""),
         (open("<answer>"), "</answer>", ""),
