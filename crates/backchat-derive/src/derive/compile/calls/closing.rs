@@ -31,9 +31,9 @@ impl Plan<'_> {
             // Any text may follow but another argument.
             Some(format!("{pattern}(?!\\s*{next})"))
         } else if pattern.is_empty() {
-            self.ends_without_close().map(|ends| format!("{}\\s*{ends}", self.outside_strings()))
+            self.ends_without_close().map(|ends| self.outside_strings(format!("\\s*{ends}")))
         } else if guarded {
-            Some(format!("{}{pattern}{}", self.outside_strings(), self.must_follow(own)))
+            Some(self.outside_strings(format!("{pattern}{}", self.must_follow(own))))
         } else {
             Some(self.or_end(pattern, own))
         };

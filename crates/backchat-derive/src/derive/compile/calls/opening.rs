@@ -128,9 +128,13 @@ impl Plan<'_> {
         if is_inside { self.after_section() } else { String::new() }
     }
 
-    /// Looks behind that no string is open since the section's mark, if the choice is to require it.
-    pub(super) fn outside_strings(&self) -> String {
-        if self.choices.outside_strings { self.after_section() } else { String::new() }
+    /// The pattern of a close where no string is open since the section's mark, if the choice is to require that. The close
+    /// comes first: to look behind at each character takes the square of the length.
+    pub(super) fn outside_strings(&self, close: String) -> String {
+        if !self.choices.outside_strings {
+            return close;
+        }
+        format!("(?={close}){}{close}", self.after_section())
     }
 
     /// Looks behind for the section's mark without its end in between.
