@@ -33,6 +33,7 @@ mod together;
 mod tolerance;
 mod turn_start;
 mod turns;
+mod unreadable;
 mod verdict;
 
 use std::cell::{OnceCell, RefCell};
