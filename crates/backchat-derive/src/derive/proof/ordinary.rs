@@ -263,20 +263,27 @@ mod tests {
         }
     }
 
+    /// What a template takes for a delimiter of a chat.
+    fn taken(source: &str, answer: &str) -> Vec<String> {
+        with_proof(source, |proof| {
+            let verdict = proof.judge(&template(answer));
+            verdict.excused.iter().map(|loss| loss.message.clone()).collect()
+        })
+    }
+
     #[test]
     fn a_sign_before_a_name_is_a_mention_unless_a_brace_follows() {
         let source = CHAT
             .replace("<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "@{{ c.function.name }} ")
             .replace("}}}</call>", "}}</call>");
-        let taken = |open: &str| {
+        let is_taken = |open: &str| {
             let open = format!("\"open_pattern\": \"{}\"", open.replace('\\', "\\\\"));
             let answer = ANSWER.replace("\"open\": \"<call>\"", &open).replace("{content.name}", "{name}");
-            let answer = template(&answer.replace("{content.arguments}", "{content}"));
-            let about = "`@a` before a word in the answer is taken for a delimiter";
-            with_proof(&source, |proof| proof.judge(&answer).excused.iter().any(|loss| loss.message == about))
+            let about = "`@a` before a word in the answer is taken for a delimiter".to_owned();
+            taken(&source, &answer.replace("{content.arguments}", "{content}")).contains(&about)
         };
-        assert!(taken(r"@(?P<name>[\w.-]+) "));
-        assert!(!taken(r"@(?P<name>[\w.-]+) (?=\{)"));
+        assert!(is_taken(r"@(?P<name>[\w.-]+) "));
+        assert!(!is_taken(r"@(?P<name>[\w.-]+) (?=\{)"));
         for (text, is) in
             [("@a ", true), ("/a", true), ("$ a\n", false), ("a ", false), ("{\"a\": ", false), ("<a>", false)]
         {
@@ -299,25 +306,15 @@ mod tests {
             .replace("{content.name}", "{name}")
             .replace("{content.arguments}", "{content}");
         let strict = loose.replace(r"(?:^\\s*|</weigh>\\s*|<next>)", "(?:^|<next>)").replace(r")\\s*(?=", r")\\n(?=");
-        let excused = |answer: &str| {
-            with_proof(&source, |proof| {
-                let verdict = proof.judge(&template(answer));
-                verdict.excused.iter().map(|loss| loss.message.clone()).collect::<Vec<_>>()
-            })
-        };
-        assert!(excused(&loose).contains(&"`Use {` in the answer is taken for a delimiter".to_owned()));
-        assert_eq!(excused(&strict), [""; 0]);
+        assert!(taken(&source, &loose).contains(&"`Use {` in the answer is taken for a delimiter".to_owned()));
+        assert_eq!(taken(&source, &strict), [""; 0]);
     }
 
     /// What a template takes for a delimiter of a chat in which this opens reasoning.
     fn taken_for_thoughts(written: &str, open_pattern: &str) -> Vec<String> {
         let source = CHAT.replace("<weigh>", &format!("{{{{ '{written}' }}}}"));
         let open = format!("\"open_pattern\": \"{open_pattern}\"");
-        let answer = template(&ANSWER.replace("\"open\": \"<weigh>\"", &open));
-        with_proof(&source, |proof| {
-            let verdict = proof.judge(&answer);
-            verdict.excused.iter().map(|loss| loss.message.clone()).collect()
-        })
+        taken(&source, &ANSWER.replace("\"open\": \"<weigh>\"", &open))
     }
 
     #[test]
