@@ -136,11 +136,11 @@ fn written(delimiter: Option<&Delimiter>, field: &Field) -> &'static str {
 /// A text that ends the content and that a call can end with as well.
 fn ends_with_turn(close: &backchat_parser::pattern::Pattern, content: &Field) -> Option<String> {
     let ends = match content.close.as_ref()? {
-        Delimiter::Literals { literals, .. } => literals.clone(),
+        Delimiter::Literals { literals, .. } => literals,
         Delimiter::Pattern(pattern) => pattern.examples(),
     };
-    let mut ends = ends.into_iter().filter(|end| !end.trim().is_empty()).take(16);
-    ends.find(|end| close.find_at(end, 0).ok().flatten().is_some_and(|found| found.span().0 == 0))
+    let mut ends = ends.iter().filter(|end| !end.trim().is_empty()).take(16);
+    ends.find(|end| close.find_at(end, 0).ok().flatten().is_some_and(|found| found.span().0 == 0)).cloned()
 }
 
 /// A server selects its parsers by the fields of reasoning and calls.

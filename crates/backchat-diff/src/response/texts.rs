@@ -293,12 +293,12 @@ fn marks(templates: [&Template; 2]) -> Vec<String> {
             for delimiter in [&field.open, &field.close].into_iter().flatten() {
                 add(match delimiter {
                     Delimiter::Literals { literals, .. } => literals.clone(),
-                    Delimiter::Pattern(pattern) => pattern.examples(),
+                    Delimiter::Pattern(pattern) => pattern.examples().to_vec(),
                 });
             }
         }
         patterns(&template.to_value(), &mut |pattern| {
-            add(Pattern::new(pattern).map(|it| it.examples()).unwrap_or_default())
+            add(Pattern::new(pattern).map(|it| it.examples().to_vec()).unwrap_or_default())
         });
     }
     found

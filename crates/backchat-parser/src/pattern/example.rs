@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use super::Pattern;
 use super::class::Class;
@@ -18,7 +17,7 @@ const LONGEST: usize = 400;
 const SHOWN: [char; 10] = ['a', ' ', '\n', 'b', '0', '<', '>', '"', '.', 'é'];
 
 /// A partial text, and the captures of its groups.
-#[derive(Clone, Default, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Draft {
     text: String,
     groups: Vec<(u32, String)>,
@@ -29,16 +28,19 @@ struct Draft {
 impl Pattern {
     /// Texts that the pattern matches, or nearly matches: one for each path through it, up to a limit. A repeat is
     /// taken its minimum number of times and up to twice more; the text of a look-ahead is written after the match.
-    pub fn examples(&self) -> Vec<String> {
-        let Ok(parsed) = self.parsed() else { return Vec::new() };
-        let mut texts: Vec<String> = Expander { root: &parsed.node, depth: 0, work: &Cell::new(MOST_WORK) }
-            .expand(&parsed.node, vec![Draft::default()])
-            .into_iter()
-            .map(|draft| draft.text)
-            .collect();
-        let mut seen = HashSet::new();
-        texts.retain(|text| seen.insert(text.clone()));
-        texts
+    pub fn examples(&self) -> &[String] {
+        // Whoever asks for them asks more than once, each time for another kind of text.
+        self.parts.examples.get_or_init(|| {
+            let Ok(parsed) = self.parsed() else { return Vec::new() };
+            let mut texts: Vec<String> = Expander { root: &parsed.node, depth: 0, work: &Cell::new(MOST_WORK) }
+                .expand(&parsed.node, vec![Draft::default()])
+                .into_iter()
+                .map(|draft| draft.text)
+                .collect();
+            let mut seen = HashSet::new();
+            texts.retain(|text| seen.insert(text.clone()));
+            texts
+        })
     }
 }
 
@@ -134,9 +136,9 @@ fn with_char(mut drafts: Vec<Draft>, c: char) -> Vec<Draft> {
 
 /// Drafts with each of these texts at their end.
 fn append(drafts: Vec<Draft>, ends: &[String]) -> Vec<Draft> {
-    let each = drafts
-        .iter()
-        .flat_map(|draft| ends.iter().map(|end| Draft { text: format!("{}{end}", draft.text), ..draft.clone() }));
+    let each = drafts.iter().flat_map(|Draft { text, groups, begun }| {
+        ends.iter().map(move |end| Draft { text: format!("{text}{end}"), groups: groups.clone(), begun: begun.clone() })
+    });
     thin(each.collect())
 }
 
@@ -174,16 +176,10 @@ fn shown(class: &Class) -> Vec<String> {
 /// Drafts without duplicates and those that are too long; if there are too many, an evenly spaced sample from the first to the
 /// last, and the shortest one: a branch with few ways to match it would get lost among those of another.
 fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
-    let mut kept: Vec<Draft> = Vec::new();
-    // The same drafts on every run.
-    let hasher = BuildHasherDefault::<DefaultHasher>::default();
-    let mut seen = HashSet::new();
-    for draft in drafts {
-        // Two different drafts that fall together only cost one of them.
-        if draft.text.len() <= LONGEST && seen.insert(hasher.hash_one(&draft)) {
-            kept.push(draft);
-        }
-    }
+    let mut seen = HashSet::with_capacity(drafts.len());
+    let is_kept: Vec<bool> = drafts.iter().map(|draft| draft.text.len() <= LONGEST && seen.insert(draft)).collect();
+    let kept: Vec<Draft> =
+        drafts.into_iter().zip(is_kept).filter_map(|(draft, is_kept)| is_kept.then_some(draft)).collect();
     if kept.len() <= MOST {
         return kept;
     }
@@ -231,8 +227,9 @@ mod tests {
             (r"(?:<s>\s*\$\s*|\$ |<t>\s*\$\s*)(?P<name>[\w.-]+)\s*", "$ "),
             (r"(?:<s>\s*\$\s*|begin at )(?P<name>[\w.-]+)\s*", "begin at "),
         ] {
-            let examples = Pattern::new(pattern).unwrap().examples();
-            assert!(examples.iter().any(|text| text.starts_with(start)), "{pattern}: {examples:?}");
+            let pattern = Pattern::new(pattern).unwrap();
+            let examples = pattern.examples();
+            assert!(examples.iter().any(|text| text.starts_with(start)), "{pattern:?}: {examples:?}");
         }
     }
 

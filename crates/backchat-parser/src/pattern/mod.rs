@@ -34,7 +34,7 @@ mod tree;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use backchat_core::text::slice;
 use haystack::{Edge, Haystack};
@@ -66,6 +66,8 @@ struct Parts {
     names: Vec<(Arc<str>, u32)>,
     can_be_empty: bool,
     reach_behind: Option<usize>,
+    /// Made when they are first asked for: parsing needs none.
+    examples: OnceLock<Vec<String>>,
 }
 
 /// The dialect of a pattern.
@@ -173,6 +175,7 @@ impl Pattern {
                 reach_behind: parsed.node.reach_behind(),
                 program: Program::compile(&parsed),
                 names: parsed.names.into_iter().map(|(name, group)| (name.into(), group)).collect(),
+                examples: OnceLock::new(),
             }),
         }
     }

@@ -254,9 +254,8 @@ fn whole_matches(delimiter: &Delimiter) -> Vec<String> {
         return literals.iter().take(MOST).cloned().collect();
     }
     let pattern = delimiter.pattern();
-    let mut texts = pattern.examples();
-    texts.retain(|text| {
+    let is_whole = |text: &&String| {
         !text.is_empty() && pattern.find_at(text, 0).ok().flatten().is_some_and(|found| found.span() == (0, text.len()))
-    });
-    texts
+    };
+    pattern.examples().iter().filter(is_whole).cloned().collect()
 }

@@ -40,12 +40,12 @@ impl OrdinaryDelimiters {
     pub fn of(template: &Template) -> Self {
         let ordinary = |delimiter: &Option<Delimiter>| {
             let examples = delimiter.as_ref().map(|delimiter| delimiter.pattern().examples()).unwrap_or_default();
-            examples.into_iter().find(|text| is_ordinary(text))
+            examples.iter().find(|text| is_ordinary(text)).cloned()
         };
         let start = |delimiter: &Option<Delimiter>| {
             let examples = delimiter.as_ref().map(|delimiter| delimiter.pattern().examples()).unwrap_or_default();
-            let texts = examples.into_iter().filter(|text| is_ordinary(text));
-            texts.reduce(|one, other| common_start(&one, &other).to_owned()).filter(|text| is_ordinary(text))
+            let texts = examples.iter().map(String::as_str).filter(|text| is_ordinary(text));
+            texts.reduce(common_start).filter(|text| is_ordinary(text)).map(str::to_owned)
         };
         let both =
             |field: Option<&Field>| field.map_or([None, None], |field| [ordinary(&field.open), ordinary(&field.close)]);
@@ -162,7 +162,7 @@ fn opening_before_brace(field: &Field, is_kind: fn(&str) -> bool) -> Option<Stri
     typical_arguments(field).filter(|text| text.starts_with('{'))?;
     let open = field.open.as_ref()?.pattern();
     open.names().find(|group| *group == "name")?;
-    open.examples().into_iter().find(|text| is_kind(text))
+    open.examples().iter().find(|text| is_kind(text)).cloned()
 }
 
 /// Whether a text begins with a name and has no other word.
@@ -179,9 +179,9 @@ fn is_mention(text: &str) -> bool {
 
 /// The text of an opening that matches only at the start of the turn, without white space around it, if it is no mark.
 fn start_of_thought(open: &Pattern) -> Option<String> {
-    let texts = open.examples().into_iter().filter(|_| open.begins_the_text());
-    let mut texts = texts.map(|text| text.trim().to_owned());
-    texts.find(|text| !text.is_empty() && text.len() <= LONGEST && !Segmentation::Words.is_distinctive(text))
+    let mut texts = open.examples().iter().filter(|_| open.begins_the_text()).map(|text| text.trim());
+    let is_start = |text: &&str| !text.is_empty() && text.len() <= LONGEST && !Segmentation::Words.is_distinctive(text);
+    texts.find(is_start).map(str::to_owned)
 }
 
 /// Whether answers and code may contain a text.

@@ -208,7 +208,7 @@ fn shrink(mut text: String, shows: impl Fn(&String) -> bool) -> String {
 fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
     let mut matches: Vec<String> = match delimiter.literals() {
         Some(literals) => literals.iter().take(48).cloned().collect(),
-        None => delimiter.pattern().examples(),
+        None => delimiter.pattern().examples().to_vec(),
     };
     matches.retain(|text| text.len() <= LONGEST / 2);
     let mut pieces: Vec<String> = ["a", " ", "\n", "ab c", "b"].map(str::to_owned).to_vec();

@@ -46,8 +46,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
 
 /// Whether a pattern has an empty match before the end of one of its example texts, or of plain text.
 fn matches_nothing(pattern: &Pattern) -> bool {
-    let probes = pattern.examples().into_iter().chain(["ab c\n<x>".to_owned()]);
-    probes.into_iter().any(|probe| matches_nothing_in(pattern, &format!("{probe}~z")))
+    let mut probes = pattern.examples().iter().map(String::as_str).chain(["ab c\n<x>"]);
+    probes.any(|probe| matches_nothing_in(pattern, &format!("{probe}~z")))
 }
 
 /// Whether a pattern has an empty match inside a text, apart from its start and its end.

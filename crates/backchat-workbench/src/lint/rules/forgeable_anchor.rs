@@ -35,7 +35,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let at_end_only = pattern.matches(PROSE).flatten().all(|found| found.span().0 == PROSE.len());
         return vec![Diagnostic { severity: if at_end_only { Severity::Note } else { rule.severity }, ..finding }];
     }
-    let examples = anchor.literals().map_or_else(|| pattern.examples(), <[String]>::to_vec);
+    let examples = anchor.literals().unwrap_or_else(|| pattern.examples());
     let plain = examples.iter().find(|text| !text.is_empty() && text.chars().all(is_plain));
     let in_prose = pattern.find_at(PROSE, 0).ok().flatten().map(|found| found.text().to_owned());
     let Some(text) = in_prose.or_else(|| plain.cloned()) else { return Vec::new() };

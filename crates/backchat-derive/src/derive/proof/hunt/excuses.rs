@@ -47,10 +47,9 @@ struct Own {
 
 impl Own {
     fn new(pattern: Pattern) -> Self {
-        let mut usual = pattern.examples();
-        usual.retain(|example| !example.contains('\n'));
+        let mut usual = pattern.examples().iter().filter(|example| !example.contains('\n')).peekable();
         let is_mark = |example: &String| Segmentation::Words.is_distinctive(example);
-        Self { is_mark: !usual.is_empty() && usual.iter().take(MOST_EXAMPLES).all(is_mark), pattern }
+        Self { is_mark: usual.peek().is_some() && usual.take(MOST_EXAMPLES).all(is_mark), pattern }
     }
 
     /// Whether a distinctive match begins within these bytes of a text.
@@ -117,12 +116,12 @@ impl Excuses {
 fn marks(template: &Template, patterns: &[Pattern]) -> Vec<String> {
     let anchor = template.start_anchor();
     let anchors = match anchor.literals() {
-        Some(literals) => literals.to_vec(),
+        Some(literals) => literals,
         None => anchor.pattern().examples(),
     };
     let mut found: Vec<String> = anchors.iter().map(|anchor| anchor.trim().to_owned()).collect();
-    for example in patterns.iter().flat_map(|pattern| pattern.examples().into_iter().take(MOST_EXAMPLES)) {
-        let marks = Segmentation::Words.marks(&example);
+    for example in patterns.iter().flat_map(|pattern| pattern.examples().iter().take(MOST_EXAMPLES)) {
+        let marks = Segmentation::Words.marks(example);
         found.extend(
             marks.iter().filter(|mark| Segmentation::Words.is_distinctive(mark)).map(|mark| mark.trim().to_owned()),
         );

@@ -96,7 +96,7 @@ impl Proof<'_> {
         let mut delimiters = marks(template);
         delimiters.extend(excuses::inner(template));
         let patterns = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
-        delimiters.extend(patterns.flat_map(|delimiter| delimiter.pattern().examples().into_iter().take(3)));
+        delimiters.extend(patterns.flat_map(|delimiter| delimiter.pattern().examples().iter().take(3).cloned()));
         let texts = Texts::new(&delimiters, self.plain.template().literals());
         let trials = Trials::new(hunt.seed, texts, shape);
         let (coverage, verdict, hunted) = (Coverage::default(), Verdict::default(), Hunted::new(hunt));
