@@ -39,6 +39,9 @@ impl SlotKind {
     }
 }
 
+/// Signs that end a sentence: a template may write one after a text that has none.
+const SENTENCE_ENDS: [char; 5] = ['.', '!', '?', '…', '。'];
+
 /// A value of the answer, and the bytes it takes up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
@@ -115,6 +118,23 @@ impl Trace {
             SlotKind::Arguments(_, whole) => Some(whole),
             _ => None,
         })
+    }
+
+    /// The sign that ends a sentence after a text of the answer, and the answer with that sign as a part of the text.
+    pub(crate) fn with_sign_after(&self, kind: SlotKind, answer: &Answer) -> Option<(char, Answer)> {
+        let after = self.rest(self.slot(kind)?.range.end);
+        let sign = after.chars().next().filter(|sign| SENTENCE_ENDS.contains(sign))?;
+        let mut ended = answer.clone();
+        let text = if kind == SlotKind::Content { &mut ended.content } else { &mut ended.reasoning };
+        text.as_mut()?.push(sign);
+        Some((sign, ended))
+    }
+
+    /// Makes a sign part of each slot of this kind that it follows.
+    pub(crate) fn extend(&mut self, kind: SlotKind, sign: char) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.kind == kind) {
+            slot.range.end += if slice(&self.text, slot.range.end..).starts_with(sign) { sign.len_utf8() } else { 0 };
+        }
     }
 
     pub(crate) fn slot(&self, kind: SlotKind) -> Option<&Slot> {

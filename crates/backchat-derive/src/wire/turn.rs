@@ -4,7 +4,7 @@ use super::align;
 use super::marks::Segmentation;
 use super::shapes;
 use super::structure::{History, Prompt};
-use super::trace::Trace;
+use super::trace::{SlotKind, Trace};
 use backchat_core::text::{common_start, overlap, slice};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, needle, steady};
 
@@ -51,7 +51,16 @@ impl Turns<'_, '_> {
         let turn = after.rest(&text)?;
         let turn = slice(turn, self.closing(after, setting, turn).unwrap_or(0)..);
         let own = self.trailing.iter().find_map(|trailing| turn.trim_end().strip_suffix(trailing.as_str()));
-        Some(Trace::new(own.unwrap_or(turn), answer))
+        let mut trace = Trace::new(own.unwrap_or(turn), answer);
+        for kind in [SlotKind::Content, SlotKind::Reasoning] {
+            // A sign that the template adds to a text without one is no part of the marks after the text.
+            if let Some((sign, ended)) = trace.with_sign_after(kind, answer)
+                && self.prober.render(&shapes::conversation(after, &ended), setting, false).as_ref() == Some(&text)
+            {
+                trace.extend(kind, sign);
+            }
+        }
+        Some(trace)
     }
 
     /// The length of the marks before a turn that end the last message of the history. A template may close the message

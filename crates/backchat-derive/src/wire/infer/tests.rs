@@ -41,6 +41,27 @@ const CALLS: &str = "{% for c in m.tool_calls %}<call>{{ c.function | tojson }}<
 const THOUGHT: &str = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
 
 #[test]
+fn a_sign_that_the_template_adds_to_a_sentence_is_no_part_of_a_mark() {
+    for (ended, close) in [
+        ("{{ m.thinking }}{{ '.' if not m.thinking.endswith('.') }}", "</think>"),
+        ("{{ m.thinking | trim + ('' if (m.thinking | trim)[-1] in '.!?' else '.') }}\n", "\n</think>"),
+        ("{{ m.thinking + ('…' if m.thinking[-1:] != '…' else '') }}", "</think>"),
+        // Every thought has this one.
+        ("{{ m.thinking }}.", ".</think>"),
+    ] {
+        let thought = THOUGHT.replace("{{ m.thinking }}", ended);
+        let wire = wire(&format!("{thought}{{{{ m.content }}}}{CALLS}"));
+        assert_eq!(wire.reasoning.map(|reasoning| reasoning.close).as_deref(), Some(close), "{ended}");
+    }
+    let content = "{{ m.content }}{{ '!' if m.content and m.content[-1] != '!' }}";
+    let ended = wire(&format!("{THOUGHT}{content}{CALLS}"));
+    assert_eq!(
+        (ended.end, ended.content.close),
+        (wire(&format!("{THOUGHT}{{{{ m.content }}}}{CALLS}")).end, String::new())
+    );
+}
+
+#[test]
 fn a_prompt_may_begin_the_call_that_it_asks_for() {
     let answer = format!("{THOUGHT}{{{{ m.content }}}}{CALLS}");
     let asked = chat_template(&answer).replace("<|assistant|>", "<|assistant|>{% if force %}<call>{% endif %}");
