@@ -6,7 +6,7 @@ use backchat_probe::probe::needle::SECOND;
 use backchat_probe::probe::{Answer, PART_BREAK, Setting, needle};
 
 /// The texts at which a template may split one value into regions.
-const SEPARATORS: [&str; 2] = ["\n", "\n\n"];
+pub(super) const SEPARATORS: [&str; 2] = ["\n", "\n\n"];
 
 /// The text at which a template splits reasoning into regions, if it does.
 pub(crate) fn thought(turns: Turns<'_, '_>, reasoning: &Reasoning) -> Option<String> {
@@ -50,7 +50,29 @@ fn are_split(turns: Turns<'_, '_>, answer: &Answer, setting: &Setting, first: &s
 mod tests {
     use super::super::marks::Segmentation;
     use super::super::support::{chat_template, with_prober};
+    use super::super::{template_usage, varying};
     use super::*;
+    use backchat_core::json::Object;
+    use backchat_probe::probe::steady::NUMBER;
+
+    #[test]
+    fn reasoning_in_regions_that_are_numbered_is_joined_by_the_text_that_separates_it() {
+        for separator in SEPARATORS {
+            let numbered = format!(
+                "{{% if m.thinking %}}{{% for l in m.thinking.split({separator:?}) %}}<step n=\"{{{{ loop.index }}}}\">\
+                 {{{{ l }}}}</step>\n{{% endfor %}}{{% endif %}}{{{{ m.content }}}}"
+            );
+            with_prober(&chat_template(&numbered), |prober| {
+                let usage = template_usage::find(prober.template(), prober, &Object::new());
+                let prober =
+                    prober.with_reasoning(usage.reasoning_inputs.first()).steady(&varying::find(prober, &usage));
+                let turns = Turns { prober: &prober, segmentation: Segmentation::Words, trailing: &[] };
+                let (open, close) = (format!("<step n=\"{NUMBER}\">"), "</step>\n".to_owned());
+                let reasoning = Reasoning { open, close, ..Reasoning::default() };
+                assert_eq!(thought(turns, &reasoning).as_deref(), Some(separator));
+            });
+        }
+    }
 
     #[test]
     fn content_in_regions_is_joined_by_the_text_that_separates_it() {

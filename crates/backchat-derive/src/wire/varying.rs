@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::repeated::SEPARATORS;
 use super::shapes;
 use super::structure::History;
 use super::template_usage::TemplateUsage;
@@ -130,15 +131,17 @@ fn with_types(found: &mut Varying, prober: &Prober<'_>) {
 /// Finds the numbers of the regions that a value is split into, such as steps.
 fn with_lines(found: &mut Varying, prober: &Prober<'_>, input: &ReasoningInput) {
     let prober = prober.with_reasoning(Some(input));
-    let thought = format!("{}\n{}", needle::REASONING, needle::SECOND);
-    let answer = shapes::content().with_reasoning(&thought);
-    let Some(text) = turn(&prober, &shapes::history(History::User), History::User, &answer) else { return };
-    let around = |value: &str| {
-        let (before, after) = text.split_once(value)?;
-        Some((before.to_owned(), after.to_owned()))
-    };
-    if let (Some(first), Some(second)) = (around(needle::REASONING), around(needle::SECOND)) {
-        found.around(&first, &second);
+    for separator in SEPARATORS {
+        let thought = format!("{}{separator}{}", needle::REASONING, needle::SECOND);
+        let answer = shapes::content().with_reasoning(&thought);
+        let Some(text) = turn(&prober, &shapes::history(History::User), History::User, &answer) else { return };
+        let around = |value: &str| {
+            let (before, after) = text.split_once(value)?;
+            Some((before.to_owned(), after.to_owned()))
+        };
+        if let (Some(first), Some(second)) = (around(needle::REASONING), around(needle::SECOND)) {
+            found.around(&first, &second);
+        }
     }
 }
 
