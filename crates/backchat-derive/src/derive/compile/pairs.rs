@@ -304,15 +304,20 @@ pub(super) fn first_gap(pairs: &Pairs) -> String {
     }
 }
 
-/// A text next to a value: a line break between them is optional, other white space belongs to the value.
+/// A text next to a value: a line break between them, with the indent of renders, is optional; other white space belongs to the
+/// value.
 fn framed(text: &str) -> String {
     let inner = text.trim();
     if inner.is_empty() {
-        return if text.contains('\n') { "\\n".to_owned() } else { escape(text) };
+        return escape(text);
     }
     let lead = slice(text, ..text.len() - text.trim_start().len());
     let tail = slice(text, text.trim_end().len()..);
-    let space = |text: &str| if text.contains('\n') { "\\n?".to_owned() } else { escape(text) };
+    let space = |text: &str| match text {
+        "\n" => "\\n?".to_owned(),
+        lines if lines.contains('\n') => format!("(?:{})?", escape(lines)),
+        space => escape(space),
+    };
     format!("{}{}{}", space(lead), spaced(inner), space(tail))
 }
 
@@ -537,8 +542,16 @@ mod tests {
 
     #[test]
     fn white_space_next_to_a_value_belongs_to_it_unless_it_is_a_line_break() {
-        for (text, pattern) in [("</v>", "</v>"), ("\n</v>\n", "\\n?</v>\\n?"), (" = ", " = "), ("\n", "\\n"), ("", "")]
-        {
+        for (text, pattern) in [
+            ("</v>", "</v>"),
+            ("\n</v>\n", "\\n?</v>\\n?"),
+            (" = ", " = "),
+            ("\n", "\\n"),
+            ("", ""),
+            // The indent of renders, which a value of several lines may have as well.
+            ("\n  ", "\\n  "),
+            (":\n  ", ":(?:\\n  )?"),
+        ] {
             assert_eq!(framed(text), pattern, "{text:?}");
         }
     }
