@@ -411,3 +411,17 @@ fn several_calls_may_have_other_marks_than_one() {
         assert_eq!(two.get("content").and_then(Value::as_str), Some("Hi."), "{marks:?}");
     }
 }
+
+#[test]
+fn the_last_call_of_a_section_takes_the_white_space_before_its_end() {
+    let tail = vec![CallPart::Text(" // ".to_owned()), CallPart::Name];
+    let body = Body { head: Vec::new(), arguments: Arguments::Json, tail, object: None, left_out: None };
+    let listed = wire_with(["<js>\n", "", "", "\n", "\n</js>"], body);
+    for (text, calls) in [
+        ("I look.<js>\n{} // f\n</js><end>", &["f{}"][..]),
+        ("I look.<js>\n{\"a\": 1} // f\n{} // g\n</js>\n<end>", &["f{\"a\": 1}", "g{}"]),
+    ] {
+        let calls: Vec<String> = calls.iter().map(|call| (*call).to_owned()).collect();
+        assert_eq!(plain(&listed, text), ("I look.".to_owned(), calls), "{text}");
+    }
+}
