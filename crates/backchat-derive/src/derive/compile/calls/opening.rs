@@ -7,8 +7,8 @@ use super::super::{exact_start_of_answer, start_of_answer};
 use super::{Groups, Plan, json_text};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Pairs};
-use backchat_core::push_new;
 use backchat_core::text::{self, slice};
+use backchat_core::{distinct, push_new};
 
 impl Plan<'_> {
     /// Looks ahead for the first key or for the end of a call without keys. A key with a mark of its own needs no look-ahead.
@@ -295,12 +295,15 @@ impl Plan<'_> {
         let is_parted = !self.cut.open.trim().is_empty() || !self.cut.separator.trim().is_empty() || is_quoted;
         let tail = self.calls.body.tail.iter().find_map(CallPart::text);
         let ends = match tail.unwrap_or(&self.cut.close) {
-            // If nothing closes a call, the next one does, or the end of the section.
-            "" if is_bare && is_last => [self.cut.separator.as_str(), &self.cut.section_close],
-            close if is_bare && is_last || is_first && self.calls.several && !is_parted => [close, ""],
+            // If nothing closes a call, the next one does, or the end of the section or of the turn.
+            "" if is_bare && is_last && self.cut.section_close.is_empty() => {
+                self.stops().chain([self.cut.separator.as_str()]).collect()
+            }
+            "" if is_bare && is_last => vec![self.cut.separator.as_str(), &self.cut.section_close],
+            close if is_bare && is_last || is_first && self.calls.several && !is_parted => vec![close],
             _ => return word,
         };
-        let ends = ends.map(word_before);
+        let ends = distinct(ends.into_iter().map(word_before));
         let signs = ends.iter().filter_map(|end| end.strip_prefix("[^\\s")?.strip_suffix(']'));
         let new = signs.filter(|sign| !class.ends_with(sign)).collect::<String>();
         format!("{class}{new}]")

@@ -425,3 +425,14 @@ fn the_last_call_of_a_section_takes_the_white_space_before_its_end() {
         assert_eq!(plain(&listed, text), ("I look.".to_owned(), calls), "{text}");
     }
 }
+
+#[test]
+fn a_name_without_arguments_ends_before_the_end_of_the_turn() {
+    let arguments = Arguments::Pairs(Box::new(pairs([" | ", "=", "", ""])));
+    let lines = wire_with(["", "[call] ", "", "\n", ""], named_body("", arguments));
+    for (text, calls) in
+        [("[call] f<end>", &["f{}"][..]), ("[call] f\n[call] g | a=x<end>", &["f{}", "g{\"a\": \"x\"}"])]
+    {
+        assert_eq!(plain(&lines, text).1, calls, "{text}");
+    }
+}
