@@ -61,7 +61,7 @@ impl Attempt {
     fn with_more_branches(&self, job: &Job<'_>) -> Option<Self> {
         let proof = &job.proof;
         let loaded = Template::from_value(&self.draft).ok()?;
-        let unread = proof.unread_turns(&loaded.template, self.verdict.holds());
+        let unread = proof.unread_turns(&loaded.template, self.verdict.reads_marks());
         let turns: Vec<&Case> = shortest_of_each(&unread);
         if turns.is_empty() || ended().is_some() {
             return None;
@@ -81,7 +81,7 @@ impl Attempt {
             && attempt.explained.departures.len() <= self.explained.departures.len()
             && (attempt.refusals.is_empty() || self.requested == 0 || !self.refusals.is_empty());
         let reloaded = Template::from_value(&attempt.draft).ok()?;
-        let fewer = proof.unread_turns(&reloaded.template, attempt.verdict.holds()).len() < unread.len();
+        let fewer = proof.unread_turns(&reloaded.template, attempt.verdict.reads_marks()).len() < unread.len();
         (is_better && fewer).then(|| Self { lessons: self.lessons.clone(), ..attempt })
     }
 }
@@ -318,6 +318,23 @@ mod tests {
         let line = derivation.verdict_line();
         let wanted = "partial: proved for turns without `enable_thinking` set to true only. ";
         assert!(derivation.status == Status::Partial && line.starts_with(wanted), "{line}");
+    }
+
+    #[test]
+    fn marks_of_some_answers_or_messages_are_read_and_not_excused() {
+        let said = "{{ m.content }}";
+        for (written, marks) in [
+            // A template that writes a mark beside some answers writes an answer with the mark alike.
+            ("{{ m.content }}{{ '<glad>' if m.content and m.content[-1] == '!' }}", &["<glad>"][..]),
+            (
+                "{{ '<object>' + m.content + '</object>' if m.content and m.content[0] == '{' else m.content }}",
+                &["<object>", "</object>"],
+            ),
+        ] {
+            let (status, losses, draft) = derived(&CHAT.replacen(said, written, 1));
+            assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{written} {draft}");
+            assert!(marks.iter().all(|mark| draft.contains(mark)), "{draft}");
+        }
     }
 
     #[test]

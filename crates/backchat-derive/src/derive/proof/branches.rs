@@ -109,13 +109,13 @@ impl Proof<'_> {
         })
     }
 
-    /// The turns that a template misreads: the proof's own, unless it holds, and those that take branches.
-    pub fn unread_turns(&self, template: &Template, holds: bool) -> Vec<(Part, Case)> {
+    /// The turns that a template misreads: the proof's own, unless it reads all of them, and those that take branches.
+    pub fn unread_turns(&self, template: &Template, reads_own: bool) -> Vec<(Part, Case)> {
         let judge = self.judge_with(template);
-        let own = self.cases.iter().filter(|_| !holds).filter_map(|case| match judge.fate(case) {
+        let own = self.cases.iter().filter(|_| !reads_own).filter_map(|case| match judge.fate(case) {
             Fate::Failed(failure) if self.is_meant(case) => Some((failure.part, case.clone())),
-            Fate::Failed(_) => None,
-            Fate::Passed | Fate::Lost(_) => None,
+            Fate::Lost(loss) if loss.has_mark => Some((loss.part, case.clone())),
+            Fate::Passed | Fate::Lost(_) | Fate::Failed(_) => None,
         });
         let branches = self.branch_fates(template).into_iter().filter_map(|(branch, fate)| match fate {
             Fate::Failed(failure) => Some((failure.part, branch.case.clone())),

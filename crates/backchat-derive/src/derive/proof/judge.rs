@@ -16,6 +16,7 @@ use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Options, ParseError, Parser, Tools};
 use backchat_parser::template::Template;
+use backchat_probe::probe::marks::Segmentation;
 use backchat_probe::probe::{Answer, Prober};
 
 /// How many bytes are parsed in the time of one step of the evaluator; each by itself, it is one.
@@ -169,6 +170,7 @@ impl<'a, 't> Judge<'a, 't> {
     /// A loss of the wire format: the message has as much structure as the answer, and renders to the same bytes.
     fn loss(&self, case: &Case, part: Part, message: &Object, is_opened: bool) -> Option<Loss> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
+        let mark = mark_in_text(part, &case.expected, &answer);
         let is_moved = is_moved(&case.expected, answer.content.as_deref(), answer.reasoning.as_deref());
         if is_moved && is_opened && self.plain.reasoning_input().is_none() {
             // The prompt opens reasoning, and the template writes reasoning and answer as one text.
@@ -201,10 +203,27 @@ impl<'a, 't> Judge<'a, 't> {
             }
             (Part::Arguments, None) => "null and an absent value are written alike".to_owned(),
             _ if is_moved => "content and reasoning are written alike".to_owned(),
-            _ => format!("another {} is written alike", part.name()),
+            _ => match &mark {
+                Some(mark) => format!("`{mark}` comes back as {}", part.name()),
+                None => format!("another {} is written alike", part.name()),
+            },
         };
-        Some(Loss::new(part, message, &case.text))
+        Some(Loss { has_mark: mark.is_some(), ..Loss::new(part, message, &case.text) })
     }
+}
+
+/// The marker at an edge of a text that came back as a part of it. A template that writes it beside some texts writes any text
+/// with it alike, which is no reason not to read it.
+fn mark_in_text(part: Part, expected: &Answer, got: &Answer) -> Option<String> {
+    let texts = |answer: &Answer| match part {
+        Part::Content => answer.content.clone(),
+        Part::Reasoning => answer.reasoning.clone(),
+        _ => None,
+    };
+    let (wanted, got) = (texts(expected)?, texts(got)?);
+    let (before, after) = got.split_once(wanted.trim())?;
+    let mut edges = [before, after].map(str::trim).into_iter();
+    edges.find(|text| Segmentation::Words.is_distinctive(text)).map(|text| shortened(text, 60).into_owned())
 }
 
 /// The messages of a case that is read one character at a time.
@@ -306,6 +325,21 @@ mod tests {
             };
             assert_eq!((loss.part, loss.message.as_str()), (Part::Content, "another content is written alike"));
         });
+    }
+
+    #[test]
+    fn a_marker_that_comes_back_as_text_is_named() {
+        let texts = |content: &str| Answer::content(content).with_reasoning("Hm.");
+        for (part, got, mark) in [
+            (Part::Content, texts("Yes!<glad>"), Some("<glad>")),
+            (Part::Content, texts("<object>Yes!</object>"), Some("<object>")),
+            (Part::Content, texts("Yes!?"), None),
+            (Part::Content, texts("No!<glad>"), None),
+            (Part::Reasoning, texts("Yes!").with_reasoning("Hm.\n<sure>"), Some("<sure>")),
+            (Part::Calls, texts("Yes!<glad>"), None),
+        ] {
+            assert_eq!(mark_in_text(part, &texts("Yes!"), &got).as_deref(), mark, "{got:?}");
+        }
     }
 
     #[test]

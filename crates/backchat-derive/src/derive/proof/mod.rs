@@ -537,9 +537,7 @@ mod tests {
             verdict.failures.iter().map(|known| (known.count, known.text.as_str())).collect();
         assert_eq!(kept, [(3, "short"), (1, "x")]);
         for example in ["longer", "short"] {
-            let message = "alike".to_owned();
-            let example = example.to_owned();
-            verdict.lose(Loss { part: Part::Content, count: 1, message, example, is_assumed: false });
+            verdict.lose(Loss::new(Part::Content, "alike".to_owned(), example));
         }
         assert_eq!(
             (verdict.losses.len(), verdict.losses[0].count, verdict.losses[0].example.as_str()),

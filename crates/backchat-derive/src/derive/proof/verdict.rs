@@ -129,6 +129,8 @@ pub struct Loss {
     pub example: String,
     /// Whether it is an assumption; its turns are not among the conversations of the verdict.
     pub is_assumed: bool,
+    /// Whether a marker came back as text, which another draft might read.
+    pub(in crate::derive) has_mark: bool,
 }
 
 /// The result of a conversation.
@@ -222,6 +224,11 @@ impl Verdict {
     /// Whether every conversation was rendered and came back, apart from losses of the wire format.
     pub fn holds(&self) -> bool {
         self.failures.is_empty() && self.passed > 0 && self.ended.is_none()
+    }
+
+    /// Whether it holds, and no marker came back as text.
+    pub(in crate::derive) fn reads_marks(&self) -> bool {
+        self.holds() && !self.losses.iter().any(|loss| loss.has_mark)
     }
 
     /// How many conversations the response template reads wrongly.
@@ -337,7 +344,7 @@ impl UnreadTurn {
 impl Loss {
     /// The loss of one turn.
     pub(super) fn new(part: Part, message: String, example: &str) -> Self {
-        Self { part, count: 1, message, example: example.to_owned(), is_assumed: false }
+        Self { part, count: 1, message, example: example.to_owned(), is_assumed: false, has_mark: false }
     }
 
     /// The loss in one line.
@@ -417,8 +424,7 @@ mod tests {
 
     #[test]
     fn every_conversation_passes_has_a_loss_or_fails() {
-        let (message, example) = (String::new(), String::new());
-        let loss = Loss { part: Part::Arguments, count: 2, message, example, is_assumed: false };
+        let loss = Loss { count: 2, ..Loss::new(Part::Arguments, String::new(), "") };
         let lossy = Verdict { cases: 10, passed: 8, losses: vec![loss], ..Verdict::default() };
         assert_eq!((lossy.holds(), lossy.failed(), lossy.lost()), (true, 0, 2), "losses are not failures");
         let wrong = Verdict { failures: vec![failure(3), failure(1)], passed: 4, ..lossy };
