@@ -330,6 +330,9 @@ mod tests {
                 "{{ '<object>' + m.content + '</object>' if m.content and m.content[0] == '{' else m.content }}",
                 &["<object>", "</object>"],
             ),
+            // A key of the message chooses the mark, or absent content does.
+            ("{{ '<alt>' if m.content and 'weight' in m }}{{ m.content }}", &["<alt>"]),
+            ("{{ '<mute>' if m.role == 'assistant' and not m.content }}{{ m.content or '' }}", &["<mute>"]),
         ] {
             let (status, losses, draft) = derived(&CHAT.replacen(said, written, 1));
             assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{written} {draft}");

@@ -1,11 +1,15 @@
 //! The assumptions of a response template: renders turns with another clock, other variables and more text after them,
 //! and reports each kind that the template misreads.
 
+#[cfg(test)]
+mod tests;
+
 use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{self, History, Reach, TestAnswer};
 use super::judge::Judge;
 use super::renders::Scene;
 use super::request::Request;
+use super::turn_start::Cut;
 use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
@@ -18,13 +22,25 @@ use backchat_probe::probe::{Absent, Answer, Message, Prober, ReasoningInput, Req
 pub(super) struct Assumption {
     message: String,
     cases: Vec<Case>,
+    /// Whether a key of the message, whatever its value, or how its absent content is passed has the turns written differently:
+    /// other drafts may read them, too.
+    is_of_message: bool,
 }
 
 impl Assumption {
+    fn new(message: String, cases: Vec<Case>) -> Self {
+        Self { message, cases, is_of_message: false }
+    }
+
+    /// Its turns that another draft may read.
+    pub fn readable(&self) -> &[Case] {
+        if self.is_of_message { &self.cases } else { &[] }
+    }
+
     /// That turns for which the proof has no room are like its own.
     pub fn untried(cases: Vec<Case>) -> Self {
         let message = "the draft does not read turns under some combinations of settings".to_owned();
-        Self { message, cases }
+        Self::new(message, cases)
     }
 
     /// Whether a turn of it has reasoning.
@@ -60,6 +76,9 @@ const ANOTHER_TIME: &str = "2087-09-30T17:48:59";
 
 /// A value of a key of the message, which is text and looks like a number.
 const A_VALUE: &str = "7";
+
+/// Another one, of another length.
+const ANOTHER_VALUE: &str = "Amber Lee";
 
 /// How many variables are varied at most.
 const MOST_VARIED: usize = 24;
@@ -124,7 +143,7 @@ impl<'t> Setup<'_, 't> {
         // A setting may change the text before the time, so look under every setting.
         let settings = request.usage.settings.iter().cloned();
         let cases = settings.flat_map(|setting| self.cases(said, &plain, &offering, setting)).collect();
-        Some(Assumption { message, cases })
+        Some(Assumption::new(message, cases))
     }
 
     fn variable(&self, said: &[TestAnswer], usual: &Outlook, name: &str, setting: Setting) -> Option<Assumption> {
@@ -137,7 +156,7 @@ impl<'t> Setup<'_, 't> {
         }
         let how = if self.variables.contains_key(name) { "with the value given" } else { "without it" };
         let message = format!("the text around the turn depends on `{name}`; the draft reads it as written {how}");
-        Some(Assumption { message, cases: self.cases(said, plain, offering, setting) })
+        Some(Assumption::new(message, self.cases(said, plain, offering, setting)))
     }
 
     /// Reasoning that messages have under another key, if the template writes it in another place.
@@ -156,7 +175,7 @@ impl<'t> Setup<'_, 't> {
                 return None;
             }
             let message = format!("the template writes `{other}` differently from `{key}`, which the draft reads");
-            Some(Assumption { message, cases: self.cases(said, &plain, &offering, Setting::new()) })
+            Some(Assumption::new(message, self.cases(said, &plain, &offering, Setting::new())))
         })
     }
 
@@ -175,7 +194,7 @@ impl<'t> Setup<'_, 't> {
                 let shows = |thought: &String, case: &Case| case.text.contains(thought.trim());
                 cases.retain(|case| case.said.reasoning.as_ref().is_some_and(|thought| shows(thought, case)));
                 let message = "the template writes reasoning in some turns, which the draft does not read".to_owned();
-                (!cases.is_empty()).then_some(Assumption { message, cases })
+                (!cases.is_empty()).then_some(Assumption::new(message, cases))
             })
         })
     }
@@ -241,9 +260,25 @@ impl<'t> Setup<'_, 't> {
                 case.expected.reasoning = None;
             }
             let message = format!("the draft does not read turns whose message has `{key}`");
-            (!cases.is_empty()).then_some(Assumption { message, cases })
+            let is_of_message = self.is_by_presence(input, &given, &cases);
+            (!cases.is_empty()).then_some(Assumption { message, cases, is_of_message })
         };
         others.filter_map(assumption).collect()
+    }
+
+    /// Whether the turns of these answers with this key are the same for another value, so that its presence decides. One that
+    /// does not extend its prompt begins with another message, such as one with tools.
+    fn is_by_presence(&self, input: &ReasoningInput, given: &[TestAnswer], cases: &[Case]) -> bool {
+        let other = |said: &TestAnswer| TestAnswer {
+            answer: said.answer.clone().with_reasoning(ANOTHER_VALUE),
+            ..said.clone()
+        };
+        let others: Vec<TestAnswer> = given.iter().map(other).collect();
+        let histories = self.main_histories().into_iter().take(1).collect();
+        let is_same = |other: &Case| {
+            other.cut == Cut::Exact && cases.iter().any(|case| case.name == other.name && case.text == other.text)
+        };
+        self.cases_under(input, &others, histories).iter().all(is_same)
     }
 
     /// Arguments that are objects, if the proof gives them as text and the template writes objects in another way.
@@ -263,7 +298,7 @@ impl<'t> Setup<'_, 't> {
             "the template writes arguments that are objects differently from JSON text, which the draft reads"
                 .to_owned();
         let called: Vec<TestAnswer> = said.iter().filter(|said| !said.answer.calls.is_empty()).cloned().collect();
-        Some(Assumption { message, cases: self.cases_of(&called, &plain, &offering, Setting::new()) })
+        Some(Assumption::new(message, self.cases_of(&called, &plain, &offering, Setting::new())))
     }
 
     /// Calls whose absent content is passed in another way, if the template writes another text for it. A template that
@@ -289,7 +324,8 @@ impl<'t> Setup<'_, 't> {
             );
             let is_lone_call = |said: &&TestAnswer| !said.answer.calls.is_empty() && said.answer.content.is_none();
             let said: Vec<TestAnswer> = said.iter().filter(is_lone_call).cloned().collect();
-            Some(Assumption { message, cases: self.cases_of(&said, &plain, &offering, Setting::new()) })
+            let cases = self.cases_of(&said, &plain, &offering, Setting::new());
+            Some(Assumption { message, cases, is_of_message: true })
         })
     }
 
@@ -322,7 +358,7 @@ impl<'t> Setup<'_, 't> {
         let said = TestAnswer::new(message, answer, Reach::Histories, request.calls.named_ids);
         let mut cases = self.cases_of(&[said], plain, offering, Setting::new());
         cases.retain(|case| case.text.contains(shown));
-        (!cases.is_empty()).then(|| Assumption { message: message.to_owned(), cases })
+        (!cases.is_empty()).then(|| Assumption::new(message.to_owned(), cases))
     }
 
     /// The end of a turn, if the template writes more after it and no stop token ends it.
@@ -335,7 +371,7 @@ impl<'t> Setup<'_, 't> {
         let written = shortened(rest.trim(), 60);
         let message = format!("every turn is followed by `{written}`, which the draft takes for the next prompt");
         let text = format!("{}{rest}", case.text);
-        Some(Assumption { message, cases: vec![Case { text, unstopped: None, ..case.clone() }] })
+        Some(Assumption::new(message, vec![Case { text, unstopped: None, ..case.clone() }]))
     }
 
     fn outlook(&self, plain: &Prober<'_>, offering: &Prober<'_>, setting: &Setting) -> Outlook {
@@ -400,175 +436,5 @@ fn other_than(given: Option<&Value>) -> Vec<Value> {
         Some(Value::String(_)) => vec!["Amber Lee".into()],
         Some(_) => Vec::new(),
         None => vec!["Amber Lee".into(), 7.into()],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Options, Proof};
-    use crate::derive::by_hand::{ANSWER, CHAT, object, template, with_proof};
-    use backchat_chat::ChatTemplate;
-    use backchat_core::json::Value;
-
-    /// The assumptions of a template, in words.
-    fn assumed(chat_template: &str, answer: &str, variables: &str) -> Vec<String> {
-        let chat_template = ChatTemplate::compile(chat_template).unwrap();
-        let options = Options::default().variables(object(variables)).now("2026-01-01T00:00:00".to_owned());
-        let proof = Proof::new(&chat_template, &options).unwrap();
-        let verdict = proof.judge(&template(answer));
-        assert!(verdict.holds(), "{:?}", verdict.failures);
-        let assumed = verdict.losses.iter().filter(|loss| loss.is_assumed);
-        let mut messages: Vec<String> = assumed.map(|loss| loss.message.clone()).collect();
-        messages.dedup();
-        messages
-    }
-
-    #[test]
-    fn marks_that_change_with_the_clock_or_a_variable_are_read_or_reported() {
-        let headed = |mark: &str| CHAT.replace("<{{ m.role }}>", &format!("<{{{{ m.role }}}}{mark}>"));
-        let prompted = |mark: &str| headed(mark).replace("%}<assistant>{%", &format!("%}}<assistant{mark}>{{%"));
-        let anchored = |anchor: &str| {
-            ANSWER.replace("\"start_anchor\": \"<assistant>\"", &format!("\"start_anchor_pattern\": \"{anchor}\""))
-        };
-        let (year, who) = (prompted(" {{ strftime_now('%Y') }}"), prompted("{{ who }}"));
-        let clock = "the text around the turn depends on the clock; the draft reads it as written now";
-        let with = "the text around the turn depends on `who`; the draft reads it as written with the value given";
-        let without = "the text around the turn depends on `who`; the draft reads it as written without it";
-        for (chat_template, answer, variables, expected) in [
-            (CHAT.to_owned(), ANSWER.to_owned(), "{}", &[][..]),
-            (year.clone(), anchored("<assistant 2026>"), "{}", &[clock]),
-            (year, anchored("<assistant \\\\d+>"), "{}", &[]),
-            (who.clone(), anchored("<assistant>"), "{}", &[without]),
-            (who.clone(), anchored("<assistantAda>"), r#"{"who": "Ada"}"#, &[with]),
-            // A name may have two words.
-            (who.clone(), anchored("<assistant\\\\w*>"), "{}", &[without]),
-            (who, anchored("<assistant[^>]*>"), "{}", &[]),
-            // A banner does not belong to the turn.
-            (format!("{{{{ strftime_now('%Y') }}}}{{{{ who }}}}\n{CHAT}"), ANSWER.to_owned(), "{}", &[]),
-        ] {
-            assert_eq!(assumed(&chat_template, &answer, variables), expected, "{chat_template}\n{answer}");
-        }
-    }
-
-    #[test]
-    fn reasoning_that_another_key_writes_elsewhere_is_reported_unless_it_is_read() {
-        let thinks = |other: &str| CHAT.replace("{{ m.content }}", &format!("{other}{{{{ m.content }}}}"));
-        let elsewhere = thinks("{% if m.thinking %}<t>{{ m.thinking }}</t>{% endif %}");
-        let alike = thinks("{% if m.thinking %}<weigh>{{ m.thinking }}</weigh>{% endif %}");
-        let both = ANSWER.replace(
-            "\"open\": \"<weigh>\", \"close\": \"</weigh>\"",
-            "\"open\": [\"<weigh>\", \"<t>\"], \"close\": [\"</weigh>\", \"</t>\"]",
-        );
-        let named = "the template writes `thinking` differently from `reasoning_content`, which the draft reads";
-        assert_eq!(assumed(&elsewhere, ANSWER, "{}"), [named]);
-        assert_eq!(assumed(&alike, ANSWER, "{}"), [""; 0]);
-        assert_eq!(assumed(&elsewhere, &both, "{}"), [""; 0]);
-    }
-
-    #[test]
-    fn reasoning_that_only_some_turns_have_is_reported() {
-        let named = "the template writes reasoning in some turns, which the draft does not read";
-        for condition in ["m.reasoning_content.count('\\n') > 1", "m.reasoning_content[-1] == '.'"] {
-            let condition = format!("{{% if m.reasoning_content and {condition} %}}");
-            let source = CHAT.replacen("{% if m.reasoning_content %}", &condition, 1);
-            let source = source.replace("weigh", "think");
-            assert_eq!(assumed(&source, ANSWER, "{}"), [named], "{condition}");
-            let not_shown = with_proof(&source, |proof| proof.judge(&template(ANSWER)).scope.not_shown);
-            assert!(!not_shown.contains(&"reasoning"), "{condition}: {not_shown:?}");
-        }
-    }
-
-    #[test]
-    fn what_another_key_of_a_message_writes_is_reported_unless_it_is_read() {
-        let with = |mark: &str| CHAT.replace("{{ m.content }}", &format!("{{{{ m.content }}}}{mark}"));
-        let named = "the draft does not read turns whose message has `score`";
-        for (mark, expected) in [
-            ("{% if m.score is defined %}<sure {{ m.score }}>{% endif %}", &[named][..]),
-            ("{{ '<go on>' if m.score }}", &[named]),
-            // The turn does not change.
-            ("{{ '' if m.score }}", &[]),
-            // The stop may come earlier.
-            ("{{ '<end>' if m.score }}", &[]),
-        ] {
-            assert_eq!(assumed(&with(mark), ANSWER, "{}"), expected, "{mark}");
-        }
-    }
-
-    #[test]
-    fn a_line_break_that_ends_the_last_argument_is_read_or_reported() {
-        let call = "{% for k, v in c.function.arguments.items() %}<p={{ k }}>{{ v if v is string else v | tojson }}</p>{% endfor %}";
-        let source = CHAT.replacen("{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "{{ c.function.name }}", 1);
-        let source = source.replacen("{{ c.function.arguments | tojson }}}", call, 1);
-        let answer = |value: &str| {
-            let tag = format!("<p=(?P<key>[^>]+)>(?P<value>.*?)(?=</p>\\\\s*<p=|{value}</p>\\\\s*$)");
-            let content = format!("\"xml-inline\", \"content_args\": {{\"tag_pattern\": \"{tag}\"}}");
-            ANSWER
-                .replacen("\"open\": \"<call>\"", "\"open_pattern\": \"<call>(?P<name>[^<]+)\"", 1)
-                .replacen("\"json\"", &content, 1)
-                .replacen("{content.name}", "{name}", 1)
-                .replacen("{content.arguments}", "{content}", 1)
-        };
-        let named = "the draft does not read the line break that ends the last argument of a call";
-        assert_eq!(assumed(&source, &answer(""), "{}"), [""; 0]);
-        assert_eq!(assumed(&source, &answer("\\\\s*"), "{}"), [named]);
-    }
-
-    #[test]
-    fn an_escape_in_the_name_of_an_argument_is_read_or_reported() {
-        let text = r#""(?:[^"\\]|\\.)*""#;
-        let nested = format!(r#"(?P<nested>[\[{{](?:[^\[\]{{}}"]|{text}|(?&nested))*[\]}}])"#);
-        let members = format!(r#""(?P<key>(?:[^"\\]|\\.)*)": (?P<value>{text}|{nested}|[^\s,{{}}\[\]"]+)"#);
-        let parser = Value::from([("name", "json".into())]);
-        let inline = Value::from([("tag_pattern", members.into()), ("value_parser", parser)]);
-        let inline = format!("\"xml-inline\", \"content_args\": {inline}");
-        let answer = ANSWER
-            .replacen("\"open\": \"<call>\"", "\"open_pattern\": \"<call>(?P<name>[\\\\w.-]+)\"", 1)
-            .replacen("\"json\"", &inline, 1)
-            .replacen("{content.name}", "{name}", 1)
-            .replacen("{content.arguments}", "{content}", 1);
-        let source = CHAT.replacen("{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "{{ c.function.name }}", 1);
-        let source = source.replacen("tojson }}}", "tojson }}", 1);
-        let named = "the draft does not read the escape in the name of an argument, such as that of a quote";
-        assert_eq!(assumed(&source, &answer, "{}"), [named]);
-        assert_eq!(assumed(CHAT, ANSWER, "{}"), [""; 0]);
-    }
-
-    #[test]
-    fn a_variable_that_only_a_mark_of_reasoning_prints_is_reported_unless_it_is_read() {
-        // As a switch it would be `True` there, which no template means: that alone does not refute a draft.
-        let source = CHAT.replace("<weigh>", "<weigh{{ ' most=' ~ most if most }}>");
-        let any = ANSWER.replace("\"open\": \"<weigh>\"", "\"open_pattern\": \"<weigh[^>]*>\"");
-        let chat_template = ChatTemplate::compile(&source).unwrap();
-        let options = Options::default();
-        let proof = Proof::new(&chat_template, &options).unwrap();
-        for (answer, named) in [
-            (ANSWER, &["the text around the turn depends on `most`; the draft reads it as written without it"][..]),
-            (&any, &[]),
-        ] {
-            let template = template(answer);
-            let verdict = proof.with_branches(&template, proof.judge(&template));
-            assert!(verdict.holds(), "{:?}", verdict.failures);
-            let mut messages: Vec<&str> = verdict.losses.iter().map(|loss| loss.message.as_str()).collect();
-            messages.dedup();
-            assert_eq!(messages, named);
-        }
-    }
-
-    #[test]
-    fn a_special_token_with_a_default_text_is_reported_if_it_is_not_given() {
-        let source = CHAT.replace("<end>", "{{ sep_token or '<end>' }}");
-        let named = "the text around the turn depends on `sep_token`; the draft reads it as written without it";
-        assert_eq!(assumed(&source, ANSWER, "{}"), [named]);
-        assert_eq!(assumed(&source, ANSWER, r#"{"sep_token": "<end>"}"#), [""; 0]);
-    }
-
-    #[test]
-    fn text_after_a_turn_without_a_stop_token_is_reported_if_it_would_be_misread() {
-        let always = CHAT.replace("{% if add_generation_prompt %}<assistant>{% endif %}", "<assistant>");
-        let named = "every turn is followed by `<assistant>`, which the draft takes for the next prompt";
-        assert_eq!(assumed(&always, ANSWER, "{}"), [named]);
-        assert_eq!(assumed(&always, ANSWER, r#"{"eos_token": "<end>"}"#), [""; 0]);
-        let swallows = ANSWER.replace("\"close\": \"<end>\"", "\"close_pattern\": \"<end>(?:<assistant>)?\"");
-        assert_eq!(assumed(&always, &swallows, "{}"), [""; 0]);
     }
 }

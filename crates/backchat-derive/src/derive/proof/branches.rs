@@ -9,6 +9,7 @@ mod search;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::assumptions::Assumption;
 use super::case::Case;
 use super::conversations;
 use super::judge::Judge;
@@ -109,7 +110,8 @@ impl Proof<'_> {
         })
     }
 
-    /// The turns that a template misreads: the proof's own, unless it reads all of them, and those that take branches.
+    /// The turns that a template misreads: the proof's own, unless it reads all of them, those that take branches, and those
+    /// that show what it assumes.
     pub fn unread_turns(&self, template: &Template, reads_own: bool) -> Vec<(Part, Case)> {
         let judge = self.judge_with(template);
         let own = self.cases.iter().filter(|_| !reads_own).filter_map(|case| match judge.fate(case) {
@@ -117,12 +119,17 @@ impl Proof<'_> {
             Fate::Lost(loss) if loss.has_mark => Some((loss.part, case.clone())),
             Fate::Passed | Fate::Lost(_) | Fate::Failed(_) => None,
         });
+        let assumed = self.assumptions.iter().flat_map(Assumption::readable);
+        let assumed = assumed.filter_map(|case| match judge.fate(case) {
+            Fate::Failed(failure) => Some((failure.part, case.clone())),
+            Fate::Passed | Fate::Lost(_) => None,
+        });
         let branches = self.branch_fates(template).into_iter().filter_map(|(branch, fate)| match fate {
             Fate::Failed(failure) => Some((failure.part, branch.case.clone())),
             Fate::Lost(loss) if branch.is_exact => Some((loss.part, branch.case.clone())),
             Fate::Passed | Fate::Lost(_) => None,
         });
-        own.chain(branches).collect()
+        own.chain(branches).chain(assumed).collect()
     }
 
     fn branch_tools(&self) -> Arc<Tools> {
