@@ -212,6 +212,12 @@ impl Cut {
         let [section, open, close, separator, section_close] = texts.map(str::to_owned);
         Self { section, open, close, separator, section_close }
     }
+
+    /// Whether the opening of each item begins with a line break.
+    pub(crate) fn begins_lines(&self) -> bool {
+        let parts = self.separator.is_empty() && self.section.trim().is_empty();
+        parts && self.open.starts_with('\n') && !self.open.trim().is_empty()
+    }
 }
 
 /// The body of a call, between the `open` and `close` of its cut.

@@ -78,9 +78,7 @@ impl Plan<'_> {
 
     /// Whether the opening of each call begins with a line break and a sign that prose contains, too.
     fn opens_line(&self) -> bool {
-        let open = self.cut.open.as_str();
-        let parts = self.cut.separator.is_empty() && self.cut.section.is_empty();
-        self.choices.after_content && parts && open.starts_with('\n') && !open.trim().is_empty()
+        self.choices.after_content && self.cut.begins_lines()
     }
 
     /// Whether a call's object is best read whole: it has its own mark, more members after the arguments, or arguments in a

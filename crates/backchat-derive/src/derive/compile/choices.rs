@@ -103,6 +103,8 @@ impl Choices {
         if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {
             // Prose that is taken for a delimiter may be taken for that of reasoning.
             found.extend(opens_with_prose(wire).then_some(Choices { exact_opening: true, ..*self }));
+            // Where a sign opens calls, the start of the line tells them from prose.
+            found.extend(opens_lines(wire, self).then_some(Choices { after_content: true, ..*self }));
             found.extend([Guard::Always, Guard::Behind, Guard::Weak].map(|guard| Choices { guard, ..*self }));
             found.extend(
                 [CallRegion::Handed, CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
@@ -163,6 +165,12 @@ impl Choices {
         debug_assert!(!calls.cuts.is_empty(), "calls have at least one cut");
         calls.cuts.get(self.cut).or(calls.cuts.first()).unwrap_or(&NONE)
     }
+}
+
+/// Whether text that prose may contain opens calls, each at the start of a line.
+fn opens_lines(wire: &WireFormat, choices: &Choices) -> bool {
+    let is_sign = |cut: &Cut| cut.begins_lines() && !wire.is_distinct(cut.open.trim());
+    wire.calls.as_ref().is_some_and(|calls| is_sign(choices.cut(calls)))
 }
 
 #[cfg(test)]

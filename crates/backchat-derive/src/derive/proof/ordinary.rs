@@ -51,10 +51,11 @@ impl OrdinaryDelimiters {
             |field: Option<&Field>| field.map_or([None, None], |field| [ordinary(&field.open), ordinary(&field.close)]);
         let reasoning = reading::reasoning_field(template).and_then(|name| template.field(name));
         let calls = template.field("tool_calls");
+        let [open, close] = both(calls);
         let values = calls.map(|field| field.content.value_parser().map_or(&field.content, |parser| &**parser));
         let strings = values.iter().flat_map(|parser| parser.string_delims()).map(|(_, close)| close.clone());
         Self {
-            calls: both(calls),
+            calls: [open.or_else(|| calls.and_then(name_in_brackets)), close],
             numbered: calls.and_then(|field| number_in_brackets(field.open.as_ref()?.pattern())),
             close_start: calls.and_then(|field| start(&field.close)),
             arguments: calls.and_then(typical_arguments),
@@ -85,6 +86,7 @@ impl OrdinaryDelimiters {
             said.push((format!("{} in the answer", quoted(open)), Answer::content(&text)));
             let thought = Answer::content("Yes, 43 km.").with_reasoning(&text);
             said.push((format!("{} in the reasoning", quoted(open)), thought));
+            said.extend(self.within_a_line(open));
         }
         if let Some(number) = numbered {
             let text = format!("I {number} it: press {number}now or later.");
@@ -106,6 +108,19 @@ impl OrdinaryDelimiters {
             ));
         }
         said.into_iter().map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).collect()
+    }
+
+    /// An answer and an argument that have the text that opens calls within a line, where no call is if renders begin lines with
+    /// calls. Prose has no objects of calls there.
+    fn within_a_line(&self, open: &str) -> Vec<(String, Answer)> {
+        let is_object = open.trim_start_matches(|c: char| c == '[' || c.is_whitespace()).starts_with('{');
+        if is_object || open.contains('\n') {
+            return Vec::new();
+        }
+        let text = format!("Say {open}{} then go.", if self.arguments.is_some() { "{x}" } else { "" });
+        let argument = called("run-sql.v2", [("query", text.as_str().into())]);
+        let said = [("the answer", Answer::content(&text)), ("an argument", argument)];
+        said.map(|(place, answer)| (format!("{} in {place}", quoted(open)), answer)).to_vec()
     }
 
     /// Answers and arguments that have the text that opens calls, if that is ordinary text, behind what ends them, as two calls
@@ -158,7 +173,7 @@ fn typical_arguments(field: &Field) -> Option<String> {
 }
 
 /// The text of an opening that captures a name, if it is of this kind and a brace follows.
-fn opening_before_brace(field: &Field, is_kind: fn(&str) -> bool) -> Option<String> {
+fn opening_before_brace(field: &Field, is_kind: impl Fn(&str) -> bool) -> Option<String> {
     typical_arguments(field).filter(|text| text.starts_with('{'))?;
     let open = field.open.as_ref()?.pattern();
     open.names().find(|group| *group == "name")?;
@@ -175,6 +190,17 @@ fn is_named(text: &str) -> bool {
 fn is_mention(text: &str) -> bool {
     let name = text.trim().trim_start_matches(|c: char| c.is_ascii_punctuation() && is_plain(c) && !"{}\"".contains(c));
     is_ordinary(text) && name.len() < text.trim().len() && name.chars().all(char::is_alphanumeric)
+}
+
+/// The text of an opening that is a name in brackets, if a brace follows. A fixed word in brackets is a mark.
+fn name_in_brackets(field: &Field) -> Option<String> {
+    let is_bracketed = |text: &str| {
+        let name = text.trim().strip_prefix(is_opening).and_then(|text| text.strip_suffix(is_closing));
+        name.is_some_and(|name| !name.is_empty() && name.chars().all(char::is_alphanumeric))
+    };
+    let text = opening_before_brace(field, is_bracketed)?;
+    let other = format!("{}{{", text.replacen(char::is_alphanumeric, "zz", 1));
+    matches!(field.open.as_ref()?.pattern().find_at(&other, 0), Ok(Some(_))).then_some(text)
 }
 
 /// The text of an opening that matches only at the start of the turn, without white space around it, if it is no mark.
@@ -289,6 +315,45 @@ mod tests {
         {
             assert_eq!(is_mention(text), is, "{text}");
         }
+    }
+
+    #[test]
+    fn a_name_in_brackets_before_a_brace_is_ordinary() {
+        let open = |open: &str| {
+            let open = format!("\"open_pattern\": \"{}\"", open.replace('\\', "\\\\"));
+            let answer = ANSWER.replace("\"open\": \"<call>\"", &open).replace("{content.name}", "{name}");
+            let [open, _] =
+                OrdinaryDelimiters::of(&template(&answer.replace("{content.arguments}", "{content}"))).calls;
+            open
+        };
+        for (pattern, text) in [
+            (r"\[(?P<name>[\w.-]+)\] (?=\{)", Some("[a] ")),
+            (r"<(?P<name>[\w.-]+)>", Some("<a>")),
+            (r"\[call(?P<name>[\w.-]+)\]", None),
+            (r"<call>(?=(?P<name>[^}]+)\})", None),
+            (r"<\|(?P<name>[\w.-]+)\|>", None),
+        ] {
+            assert_eq!(open(pattern).as_deref(), text, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_sign_within_a_line_may_be_a_call_unless_calls_begin_lines() {
+        let source = CHAT
+            .replace("<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": ", "{{ '\n/' + c.function.name }} ")
+            .replace("}}}</call>", "}}");
+        let loose = ANSWER
+            .replace("\"open\": \"<call>\"", r#""open_pattern": "/(?P<name>[\\w.-]+)\\s*(?=\\{)""#)
+            .replace("\"close\": \"</call>\"", r#""close_pattern": "\\s*(?:(?=\\s*/[\\w.-]+\\s*\\{)|<end>)""#)
+            .replace("{content.name}", "{name}")
+            .replace("{content.arguments}", "{content}");
+        let strict = loose.replace("\": \"/", "\": \"(?:^|(?<=\\\\n))/").replace(r"(?=\\s*/", r"(?=\\n/");
+        let [answer, argument] =
+            ["the answer", "an argument"].map(|place| format!("`/a` in {place} is taken for a delimiter"));
+        let known = taken(&source, &loose);
+        assert!(known.contains(&answer) && known.contains(&argument), "{known:?}");
+        // An answer may have a line like a call.
+        assert_eq!(distinct(taken(&source, &strict)), [answer]);
     }
 
     #[test]

@@ -355,6 +355,29 @@ fn a_look_ahead_finds_a_name_after_the_arguments() {
 }
 
 #[test]
+fn a_sign_opens_calls_only_where_renders_have_it() {
+    let lines = wire_with(["\n", "\n/", "", "", ""], named_body(" ", Arguments::Json));
+    let exact = Choices { after_content: true, ..Choices::default() };
+    let table: [(&str, &str, &[&str]); 4] = [
+        ("Hi.\n\n/f {\"a\": 1}\n/g {}<end>", "Hi.", &["f{\"a\": 1}", "g{}"]),
+        // The prompt may end with the line break.
+        ("/f {}<end>", "", &["f{}"]),
+        ("Say in /tmp {a} then.<end>", "Say in /tmp {a} then.", &[]),
+        ("\n\n/f {\"a\": \"in /tmp {b} then\"}\n/g {}<end>", "", &["f{\"a\": \"in /tmp {b} then\"}", "g{}"]),
+    ];
+    for (text, content, calls) in table {
+        let calls = calls.iter().map(|call| (*call).to_owned()).collect();
+        assert_eq!(read_under(&lines, exact, text), (content.to_owned(), calls), "{text}");
+    }
+    // Nothing but the end of the turn follows a name without arguments.
+    let flags = named_body("", Arguments::Pairs(Box::new(pairs([" --", "=", "", ""]))));
+    let flags = wire_with(["", "\n$ ", "", "", ""], flags);
+    let text = "It costs 5 $ and 3.\n$ f --a=1\n$ g<end>";
+    let calls = ["f{\"a\": \"1\"}", "g{}"].map(str::to_owned).to_vec();
+    assert_eq!(read_under(&flags, exact, text), ("It costs 5 $ and 3.".to_owned(), calls));
+}
+
+#[test]
 fn white_space_in_json_may_vary_but_not_inside_strings() {
     assert_eq!(json_text("{\"a b\": \""), "\\{\\s*\"a b\":\\s*\"");
     assert_eq!(json_text("\"x: {\""), "\"x: \\{\"", "punctuation in a string is text");
