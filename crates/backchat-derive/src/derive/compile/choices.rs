@@ -14,8 +14,7 @@ pub(in crate::derive) struct Choices {
     pub guard: Guard,
     /// Whether white space around marks is exactly that of renders.
     pub exact_space: bool,
-    /// Whether white space around text that prose may contain and that opens reasoning is exactly that of renders.
-    pub exact_opening: bool,
+    pub thought_start: ThoughtStart,
     /// Whether the mark of a section must come before the first call, even if the call's own mark is distinctive.
     pub needs_section: bool,
     /// Whether content leaves out a stray closing mark of reasoning even if the template never writes one.
@@ -47,6 +46,18 @@ pub(in crate::derive) enum CallRegion {
     Whole,
     /// All calls: a list that only a parser of the newest releases reads. No failure leads to it; the search tries it last.
     List,
+}
+
+/// What text that prose may contain needs around it to open reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum ThoughtStart {
+    /// The start of the turn, with any white space.
+    #[default]
+    Spaced,
+    /// The white space of renders.
+    Exact,
+    /// That, and the close of reasoning somewhere after it: answers begin with the same sign.
+    Closed,
 }
 
 /// The text that closes reasoning.
@@ -102,7 +113,10 @@ impl Choices {
         let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());
         if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {
             // Prose that is taken for a delimiter may be taken for that of reasoning.
-            found.extend(opens_with_prose(wire).then_some(Choices { exact_opening: true, ..*self }));
+            if opens_with_prose(wire) {
+                let starts = [ThoughtStart::Exact, ThoughtStart::Closed];
+                found.extend(starts.map(|thought_start| Choices { thought_start, ..*self }));
+            }
             // Where a sign opens calls, the start of the line tells them from prose.
             found.extend(opens_lines(wire, self).then_some(Choices { after_content: true, ..*self }));
             found.extend([Guard::Always, Guard::Behind, Guard::Weak].map(|guard| Choices { guard, ..*self }));
@@ -145,7 +159,7 @@ impl Choices {
             self.region != CallRegion::Natural,
             self.guard != Guard::Weak,
             self.exact_space,
-            self.exact_opening,
+            self.thought_start != ThoughtStart::Spaced,
             self.needs_section,
             self.drops_stray,
             self.thought_end != ThoughtEnd::Whole,

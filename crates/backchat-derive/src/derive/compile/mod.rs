@@ -16,7 +16,7 @@ mod reasoning;
 pub(super) use calls::are_python_list;
 pub(super) use choices::{CallRegion, Choices, Topic};
 #[cfg(test)]
-pub(super) use choices::{Guard, Quotes, ThoughtEnd};
+pub(super) use choices::{Guard, Quotes, ThoughtEnd, ThoughtStart};
 pub use pairs::value_end;
 pub(super) use pairs::{JSON_STRING, MEMBER};
 pub(super) use pattern::{any_of, escape, one_or_many, without_doubled_space, written};

@@ -1,6 +1,6 @@
 //! The field of reasoning: what opens it, and all that may close it.
 
-use super::choices::{Choices, ThoughtEnd};
+use super::choices::{Choices, ThoughtEnd, ThoughtStart};
 use super::pattern::{Delimiter, any_of, escape, spaced};
 use super::{at_end, calls, content_label, joined, parser, without_label};
 use crate::wire::structure::{Reasoning, WireFormat};
@@ -15,7 +15,7 @@ pub(super) fn field(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let open = match reasoning.open.trim().is_empty() {
         // Without an opening, there is reasoning if the closing mark occurs at all.
         true => Delimiter::Pattern(format!("^(?=.*?{})", escape(whole))),
-        false => opening(wire, reasoning, choices),
+        false => opening(wire, reasoning, choices.thought_start),
     };
     open.write(&mut field, "open");
     closing(wire, reasoning, choices).write(&mut field, "close");
@@ -25,7 +25,7 @@ pub(super) fn field(wire: &WireFormat, choices: &Choices) -> Option<Object> {
 }
 
 /// The opening of reasoning, without white space around it as far as renders leave that open.
-fn opening(wire: &WireFormat, reasoning: &Reasoning, choices: &Choices) -> Delimiter {
+fn opening(wire: &WireFormat, reasoning: &Reasoning, start: ThoughtStart) -> Delimiter {
     let bare = reasoning.open.trim();
     let open = without_label(wire, bare);
     if wire.is_distinct(open) || reasoning.join.is_some() {
@@ -33,9 +33,11 @@ fn opening(wire: &WireFormat, reasoning: &Reasoning, choices: &Choices) -> Delim
     } else if reasoning.is_late {
         // The white space before a label is part of it, such as the start of a line.
         Delimiter::Literals(vec![reasoning.open.trim_end().to_owned()])
-    } else if choices.exact_opening && open == bare {
-        // An answer that begins with the same word has other white space around it.
-        Delimiter::Pattern(format!("^{}", escape(&reasoning.open)))
+    } else if start != ThoughtStart::Spaced && open == bare {
+        // An answer that begins with the same word has other white space around it, or nothing that closes reasoning after it.
+        let closed = format!("(?=.*?{})", escape(whole_close(wire, reasoning)));
+        let closed = if start == ThoughtStart::Closed { closed } else { String::new() };
+        Delimiter::Pattern(format!("^{}{closed}", escape(&reasoning.open)))
     } else {
         // Prose may contain a label, so it opens reasoning only at the start of the turn.
         Delimiter::Pattern(format!("^\\s*{}", spaced(open)))
@@ -112,11 +114,14 @@ fn whole_close<'w>(wire: &WireFormat, reasoning: &'w Reasoning) -> &'w str {
 }
 
 /// What closes reasoning without white space around it, except for the line break that renders have after a text that prose
-/// may contain.
+/// may contain, and for all of them after a mere sign, with which lines end in reasoning, too.
 fn with_line_end<'w>(wire: &WireFormat, close: &'w str) -> &'w str {
     let (close, text) = (close.trim_start(), close.trim());
-    let is_ended = !text.is_empty() && slice(close, text.len()..).starts_with('\n') && !wire.is_distinct(text);
-    if is_ended { slice(close, ..=text.len()) } else { text }
+    let space = slice(close, text.len()..);
+    let breaks = space.len() - space.trim_start_matches('\n').len();
+    let most = if text.contains(char::is_alphanumeric) { 1 } else { breaks };
+    let is_ended = !text.is_empty() && !wire.is_distinct(text);
+    if is_ended { slice(close, ..text.len() + breaks.min(most)) } else { text }
 }
 
 #[cfg(test)]
@@ -181,7 +186,7 @@ mod tests {
     #[test]
     fn a_word_opens_reasoning_with_any_white_space_around_it_or_exactly_that_of_renders() {
         let thinking = WireFormat { reasoning: Some(reasoning("Thinking\n", "</think>")), ..wire() };
-        let exact = Choices { exact_opening: true, ..Choices::default() };
+        let exact = Choices { thought_start: ThoughtStart::Exact, ..Choices::default() };
         for (text, loose, strict) in [
             ("Thinking\nHm.</think>Yes.<end>", Some("Hm."), Some("Hm.")),
             ("\nThinking Hm.</think>Yes.<end>", Some("Hm."), None),
@@ -196,6 +201,23 @@ mod tests {
         let marked = WireFormat { reasoning: Some(reasoning("<think>\n", "</think>")), ..wire() };
         assert_eq!(compile(&marked, &exact, "thinking"), compile(&marked, &Choices::default(), "thinking"));
         assert!(!opens_with_prose(&marked) && opens_with_prose(&thinking));
+    }
+
+    #[test]
+    fn a_sign_opens_reasoning_alone_or_only_with_its_close_behind_it() {
+        let thinking = WireFormat { reasoning: Some(reasoning("*", "*\n\n")), ..wire() };
+        let closed = Choices { thought_start: ThoughtStart::Closed, ..Choices::default() };
+        let list = "* one\n* two *three*\n* four\n\nDone.";
+        for (text, loose, strict) in [
+            ("*Hm.*\n\nYes.<end>", Some("Hm."), Some("Hm.")),
+            ("*Hm, *so*\nor so.*\n\nYes.<end>", Some("Hm, *so*\nor so."), Some("Hm, *so*\nor so.")),
+            (&format!("{list}<end>"), Some(list.get(1..).unwrap().trim()), None),
+        ] {
+            for (choices, thought) in [(Choices::default(), loose), (closed, strict)] {
+                let message = read(&compile(&thinking, &choices, "thinking"), text);
+                assert_eq!(message.get("thinking").and_then(Value::as_str), thought, "{text}");
+            }
+        }
     }
 
     #[test]

@@ -142,18 +142,22 @@ impl OrdinaryDelimiters {
         found
     }
 
-    /// An answer that begins as reasoning does, with other text behind it than the white space of these renders.
+    /// An answer that begins as reasoning does, with other text behind it than the white space of these renders, or with a sign
+    /// that prose sets around a word and at the start of a line.
     pub fn begun(&self, cases: &[Case], named_ids: bool) -> Option<TestAnswer> {
         let open = self.thought_start.as_deref()?;
         let space = cases.iter().find_map(|case| {
             let (before, _) = case.text.split_once(case.expected.reasoning.as_deref()?)?;
             before.trim_end().ends_with(open).then(|| slice(before, before.trim_end().len()..))
         })?;
-        let rest = match space.chars().next()? {
-            '\n' => " about it, yes.",
+        let close = self.reasoning.get(1).and_then(Option::as_deref).unwrap_or(open).trim();
+        let rest = match space.chars().next() {
+            Some('\n') => " about it, yes.".to_owned(),
+            _ if open.chars().all(is_sign) => format!("One{close}\ntwo {open}three{close}.\n{open} four\n\nDone."),
+            None => return None,
             // Prose has a space behind a colon, too.
             _ if open.ends_with(|c: char| c.is_ascii_punctuation()) => return None,
-            _ => ", as they say.",
+            _ => ", as they say.".to_owned(),
         };
         let name = format!("{} at the start of the answer", quoted(open));
         Some(TestAnswer::new(name, Answer::content(&format!("{open}{rest}")), Reach::Value, named_ids))
@@ -217,6 +221,11 @@ fn is_ordinary(text: &str) -> bool {
 
 fn is_plain(c: char) -> bool {
     c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-$%&+~^".contains(c)
+}
+
+/// Whether a character is punctuation, such as a dash.
+fn is_sign(c: char) -> bool {
+    c.is_ascii_punctuation() || ('\u{2010}'..='\u{205E}').contains(&c)
 }
 
 /// A number in brackets that begins a text of this pattern, if no word may be there: prose has it as a note or a key.
@@ -389,6 +398,7 @@ mod tests {
             (r"Thinking\n", r"^\\s*Thinking", r"^Thinking\\n", taken("Thinking")),
             (r"> Thoughts\n", r"^\\s*> Thoughts", r"^> Thoughts\\n", taken("> Thoughts")),
             ("💭 ", r"^\\s*💭", "^💭 ", taken("💭")),
+            ("*", r"^\\s*\\*", r"^\\*(?=.*</weigh>)", taken("*")),
             // Prose has this space, too.
             ("Thinking: ", r"^\\s*Thinking:", "^Thinking: ", Vec::new()),
             // Nothing tells an answer from reasoning here.
