@@ -284,7 +284,8 @@ impl<'t> Proof<'t> {
             false => self.cut(|cutter| cutter.cases(&said)),
         };
         let begun = delimiters.begun(&self.cases, named_ids);
-        let alone = delimiters.answers(named_ids).into_iter().chain(begun).collect();
+        let wrapped = delimiters.wrapped(&self.cases, named_ids);
+        let alone = delimiters.answers(named_ids).into_iter().chain(begun).chain(wrapped).collect();
         [cases(alone), cases(delimiters.behind_calls(named_ids))]
     }
 

@@ -30,6 +30,8 @@ pub(super) struct OrdinaryDelimiters {
     reasoning: [Option<String>; 2],
     /// The text, not a mark, that opens reasoning at the start of a turn alone.
     thought_start: Option<String>,
+    /// What closes content, or comes before it, and begins with a sign.
+    content: Vec<String>,
     /// What closes a string among the arguments.
     strings: Vec<String>,
 }
@@ -63,6 +65,7 @@ impl OrdinaryDelimiters {
             mention: calls.and_then(|field| opening_before_brace(field, is_mention)).map(|text| text.trim().to_owned()),
             reasoning: both(reasoning),
             thought_start: reasoning.and_then(|field| start_of_thought(field.open.as_ref()?.pattern())),
+            content: template.field("content").map(signs_of_content).unwrap_or_default(),
             strings: strings.filter(|text| is_ordinary(text)).collect(),
         }
     }
@@ -163,11 +166,42 @@ impl OrdinaryDelimiters {
         Some(TestAnswer::new(name, Answer::content(&format!("{open}{rest}")), Reach::Value, named_ids))
     }
 
+    /// An answer with signs around its words that the template takes for marks of content, as quotes and fences, which only
+    /// some settings or calls write.
+    pub fn wrapped(&self, cases: &[Case], named_ids: bool) -> Option<TestAnswer> {
+        let plain = |case: &&Case| {
+            case.setting.is_empty() && case.expected.calls.is_empty() && case.expected.reasoning.is_none()
+        };
+        let is_usual = |text: &String| {
+            cases.iter().filter(plain).any(|case| {
+                let content = case.expected.content.as_deref().unwrap_or_default();
+                case.text
+                    .split_once(content)
+                    .is_some_and(|(before, after)| [before, after].iter().any(|part| part.contains(text.trim())))
+            })
+        };
+        let text = self.content.iter().find(|text| !is_usual(text))?.trim_start();
+        let sign = slice(text, ..text.len() - text.trim_start_matches(is_sign).len());
+        let answer = Answer::content(&format!("{text}One{sign} word, and {sign}two{sign}."));
+        let name = format!("{} around words of the answer", quoted(text));
+        Some(TestAnswer::new(name, answer, Reach::Value, named_ids))
+    }
+
     /// All of them.
     pub fn texts(self) -> impl Iterator<Item = String> {
         let opens = [self.numbered, self.thought_start];
-        self.calls.into_iter().chain(opens).chain(self.reasoning).flatten().chain(self.strings)
+        self.calls.into_iter().chain(opens).chain(self.reasoning).flatten().chain(self.strings).chain(self.content)
     }
+}
+
+/// The ordinary text that closes content or a label before it, if it is signs alone or with one word, as that of a fence.
+fn signs_of_content(content: &Field) -> Vec<String> {
+    let examples = content.close.as_ref().map(|close| close.pattern().examples()).unwrap_or_default();
+    let is_signs = |text: &str| {
+        let word = text.trim_start_matches(is_sign);
+        word.len() < text.len() && word.chars().all(char::is_alphanumeric)
+    };
+    examples.iter().filter(|text| is_ordinary(text) && is_signs(text.trim())).cloned().collect()
 }
 
 /// Arguments that end by themselves, as a field reads them. A list of calls is no prose.
@@ -409,6 +443,19 @@ mod tests {
             assert_eq!(taken_for_thoughts(written, loose), found, "{written}");
             assert_eq!(taken_for_thoughts(written, strict), [""; 0], "{written}");
         }
+    }
+
+    #[test]
+    fn an_answer_may_have_the_signs_that_a_setting_writes_around_it() {
+        let source =
+            CHAT.replace("{{ m.content }}", "{% if quoted %}\"{{ m.content }}\"{% else %}{{ m.content }}{% endif %}");
+        let loose = ANSWER.replace("\"close\": \"<end>\"", r#""close_pattern": "^\\\"|\"?<end>""#);
+        let about = r#"`"` around words of the answer is taken for a delimiter"#.to_owned();
+        assert!(taken(&source, &loose).contains(&about), "{:?}", taken(&source, &loose));
+        // The turns themselves begin so.
+        let label = CHAT.replace("{{ m.content }}", "* {{ m.content }}");
+        let labeled = ANSWER.replace("\"close\": \"<end>\"", r#""close_pattern": "^\\* |<end>""#);
+        assert_eq!(taken(&label, &labeled), [""; 0]);
     }
 
     /// What two templates take for a delimiter behind the end of a call and nowhere else.
