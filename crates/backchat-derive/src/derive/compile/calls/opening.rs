@@ -9,6 +9,7 @@ use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Pairs};
 use backchat_core::text::{self, slice};
 use backchat_core::{distinct, push_new};
+use std::borrow::Cow;
 
 impl Plan<'_> {
     /// Looks ahead for the first key or for the end of a call without keys. A key with a mark of its own needs no look-ahead.
@@ -227,17 +228,19 @@ impl Plan<'_> {
         let mut out = String::new();
         let channels = Channels::find(self.wire);
         for (at, piece) in pieces.iter().enumerate() {
-            let next = match pieces.get(at + 1) {
-                Some(piece) => piece.text().unwrap_or_default(),
-                None => follows,
-            };
-            // Without a mark before it, a name is a word.
-            let is_weak =
-                !self.is_mark(&self.cut.open) && (!self.is_mark(&self.cut.section) || self.begins_as_arguments());
+            let rest = pieces.get(at + 1..).unwrap_or_default();
+            let next = text_after(rest, follows);
+            let next = next.as_ref();
+            let is_last = rest.iter().all(|piece| piece.text().is_some_and(|text| text.trim().is_empty()));
+            // Without a mark before it, a name is a word, unless it stands between a sign at the start of a line and a text.
+            let is_between = self.opens_line() && !(is_last && self.wire.pairs().is_some());
+            let is_weak = !is_between
+                && !self.is_mark(&self.cut.open)
+                && (!self.is_mark(&self.cut.section) || self.begins_as_arguments());
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
             } else {
-                self.word(next, at == 0, at + 1 == pieces.len())
+                self.word(next, at == 0, is_last)
             };
             match piece {
                 CallPart::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
@@ -367,7 +370,17 @@ impl Plan<'_> {
 
     pub(super) fn begin(&self) -> String {
         let mut unread = Groups::unread();
-        let head = self.pieces(&self.without_left_out(&self.calls.body.head), "", &mut unread);
+        let follows = self.around_arguments().follows;
+        let head = self.pieces(&self.without_left_out(&self.calls.body.head), &follows, &mut unread);
         format!("{}{head}", self.text(&self.cut.open))
+    }
+}
+
+/// The text after a part of a head; behind white space, which does not end a name, what follows the head.
+fn text_after<'t>(rest: &'t [CallPart], follows: &'t str) -> Cow<'t, str> {
+    match rest {
+        [] => follows.into(),
+        [CallPart::Text(text)] if text.trim().is_empty() => format!("{text}{follows}").into(),
+        [part, ..] => part.text().unwrap_or_default().into(),
     }
 }

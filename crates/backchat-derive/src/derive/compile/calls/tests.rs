@@ -378,6 +378,32 @@ fn a_sign_opens_calls_only_where_renders_have_it() {
 }
 
 #[test]
+fn a_name_between_marks_may_have_any_signs() {
+    let marked = wire_with(["", "<call>", "</call>", "", ""], named_body("\n", Arguments::Json));
+    let tagged = named_body("\n", Arguments::Pairs(Box::new(pairs(["<k>", "<v>", "</k>", ""]))));
+    let tagged = wire_with(["", "<call>", "</call>", "", ""], tagged);
+    let lines = wire_with(["\n", "\n/", "", "", ""], named_body(" ", Arguments::Json));
+    let exact = Choices { after_content: true, ..Choices::default() };
+    for (wire, choices, text, calls) in [
+        (
+            &marked,
+            Choices::default(),
+            "<call>mcp/read\n{\"a\": 1}</call><call>ns:read{}</call><end>",
+            ["mcp/read{\"a\": 1}", "ns:read{}"],
+        ),
+        (
+            &tagged,
+            Choices::default(),
+            "<call>mcp/read\n<k>a<v>b</k></call><call>ns:read</call><end>",
+            ["mcp/read{\"a\": \"b\"}", "ns:read{}"],
+        ),
+        (&lines, exact, "\n\n/mcp/read {\"a\": 1}\n/ns:read {}<end>", ["mcp/read{\"a\": 1}", "ns:read{}"]),
+    ] {
+        assert_eq!(read_under(wire, choices, text), (String::new(), calls.map(str::to_owned).to_vec()), "{text}");
+    }
+}
+
+#[test]
 fn white_space_in_json_may_vary_but_not_inside_strings() {
     assert_eq!(json_text("{\"a b\": \""), "\\{\\s*\"a b\":\\s*\"");
     assert_eq!(json_text("\"x: {\""), "\"x: \\{\"", "punctuation in a string is text");
