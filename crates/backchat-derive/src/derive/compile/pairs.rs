@@ -175,13 +175,23 @@ fn argument(pairs: &Pairs, end: &str, quotes: Quotes) -> String {
 fn key(pairs: &Pairs) -> (String, String, String) {
     let open = spaced(pairs.cut.open.trim_start());
     let (gap, key_end) = gap(pairs);
-    // Without a mark before it, a key is a word: after a comma alone, an object in a list looks like one.
-    let word = if pairs.cut.open.trim().trim_matches([',', ';']).is_empty() {
-        "[\\w.-]".to_owned()
-    } else {
-        word_before(&key_end)
-    };
-    (open, word, gap)
+    (open, key_word(pairs, &key_end), gap)
+}
+
+/// One character of a key that ends before this text.
+pub(super) fn key_word(pairs: &Pairs, key_end: &str) -> String {
+    // Without a mark before it, a key is a word: after a comma alone, an object in a list looks like one. JSON has no line
+    // break as such: on lines of their own, keys may have any signs.
+    let is_bare = pairs.cut.open.trim().trim_matches([',', ';']).is_empty();
+    if is_bare && !is_line(pairs) { "[\\w.-]".to_owned() } else { word_before(key_end) }
+}
+
+/// Whether each argument is JSON on a line of its own.
+fn is_line(pairs: &Pairs) -> bool {
+    let Cut { open, close, separator, .. } = &pairs.cut;
+    let between = format!("{close}{separator}{open}");
+    let last = between.trim_end_matches([' ', '\t']);
+    pairs.values.strings == Encoding::Json && last.ends_with('\n') && !pairs.gap.trim().is_empty()
 }
 
 /// A whole string of these arguments or a character outside of strings, as a pattern.
@@ -457,6 +467,20 @@ mod tests {
         let body = r#"a=-8b=0.5c=trued="x=1"e={"k": [1]}f=2e5"#;
         let wanted = r#"{"a": -8, "b": 0.5, "c": true, "d": "x=1", "e": {"k": [1]}, "f": 2e5}"#;
         assert_eq!(arguments(&Arguments::Pairs(Box::new(joined)), body), value(wanted));
+    }
+
+    #[test]
+    fn keys_on_lines_of_their_own_may_have_any_signs() {
+        for (texts, body) in [
+            (["  ", ": ", "\n", ""], "  $top: 5\n  @id: \"a: b\"\n  odata.x: {\"k: l\": 1}\n"),
+            (["\n", " = ", "", ""], "\n$top = 5\n@id = \"a: b\"\nodata.x = {\"k: l\": 1}"),
+            (["", ": ", "", "\n"], "$top: 5\n@id: \"a: b\"\nodata.x: {\"k: l\": 1}"),
+        ] {
+            let mut lines = pairs(texts);
+            lines.values.strings = Encoding::Json;
+            let wanted = value(r#"{"$top": 5, "@id": "a: b", "odata.x": {"k: l": 1}}"#);
+            assert_eq!(arguments(&Arguments::Pairs(Box::new(lines)), body), wanted, "{body}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
 
 use super::super::channels::Channels;
-use super::super::pairs::{first_gap, string_or_other};
+use super::super::pairs::{first_gap, key_word, string_or_other};
 use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::super::{exact_start_of_answer, start_of_answer};
 use super::{Groups, Plan, json_text};
@@ -23,7 +23,7 @@ impl Plan<'_> {
             "" if pairs.gap.trim().is_empty() => return String::new(),
             "" => {
                 let gaps = pairs.forms.iter().map(|form| escape(form.gap.trim())).chain([first_gap(pairs)]);
-                format!("[\\w.-]+\\s*{}", any_of(gaps))
+                format!("{}+\\s*{}", key_word(pairs, &pairs.gap), any_of(gaps))
             }
             _ if self.is_mark(&self.whole_opening()) => return String::new(),
             open => escape(open),
