@@ -22,7 +22,7 @@ pub use engine::budget::{Budget, charge, ended, examine, interruptible, left};
 pub use engine::clock::{Instant, Stopwatch, check_time};
 pub use engine::context::Prepared;
 pub use engine::detail_recorder::{Details, Taken, Valued};
-pub use engine::outcome_recorder::{Change, Decision, Ran, Relation};
+pub use engine::outcome_recorder::{Assumed, Change, Decision, Ran, Relation};
 pub use engine::read_recorder::Watched;
 pub use engine::strftime::clock_words;
 pub use jinja::branches::{Branched, Branches, Branching, branches};
@@ -36,7 +36,7 @@ pub use jinja::reading::{
 pub use jinja::value_kind::A_LOOP;
 pub use origin::{Origin, Rendered};
 pub use render::{
-    ChatTemplate, RenderError, RenderErrorKind, RenderOptions, canonical, render_explained, render_prepared,
+    ChatTemplate, RenderError, RenderErrorKind, RenderOptions, assuming, canonical, render_explained, render_prepared,
     render_recorded, render_watched, spells,
 };
 pub use switches::switches;

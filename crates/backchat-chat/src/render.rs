@@ -15,7 +15,7 @@ use crate::engine::context::{Context, Prepared};
 use crate::engine::detail_recorder::Details;
 use crate::engine::evaluator::Evaluator;
 use crate::engine::limits;
-use crate::engine::outcome_recorder::Ran;
+use crate::engine::outcome_recorder::{Assumed, Ran};
 use crate::engine::program::Program;
 use crate::engine::read_recorder::Watched;
 use crate::engine::run::Run;
@@ -70,6 +70,12 @@ impl fmt::Debug for ChatTemplate {
 pub struct RenderOptions {
     pub(crate) now: Option<String>,
     pub(crate) origins: bool,
+    assumed: Vec<Assumed>,
+}
+
+/// The same options, under which conditions have these outcomes, whatever their operands are.
+pub fn assuming(options: &RenderOptions, assumed: &[Assumed]) -> RenderOptions {
+    RenderOptions { assumed: assumed.to_vec(), ..options.clone() }
 }
 
 impl RenderOptions {
@@ -301,7 +307,7 @@ pub fn render_recorded(
     prepared: &[(&str, &Prepared)],
     options: &RenderOptions,
 ) -> (Result<Rendered, RenderError>, Ran) {
-    match begin(options, false).map(Run::recording_outcomes) {
+    match begin(options, false).map(|run| run.recording_outcomes(&options.assumed)) {
         Ok(run) => {
             let rendered = template.run(&run, context, prepared);
             (rendered, run.outcomes.as_ref().map(|outcomes| outcomes.ran()).unwrap_or_default())
@@ -330,7 +336,8 @@ pub fn render_explained(
 fn begin(options: &RenderOptions, watch: bool) -> Result<Run, RenderError> {
     let now = options.now.as_deref().map(clock::parse).transpose();
     let now = now.map_err(|problem| RenderError::failed(problem.to_string()))?;
-    Ok(Run::new(now, watch, options.origins))
+    let run = Run::new(now, watch, options.origins);
+    Ok(if options.assumed.is_empty() { run } else { run.recording_outcomes(&options.assumed) })
 }
 
 /// The message of an error, without the kind that goes before it.

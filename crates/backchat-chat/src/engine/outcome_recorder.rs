@@ -1,5 +1,5 @@
 //! Records which way each condition of a template goes while it renders, and what its filters change. Recording changes
-//! no byte of the render.
+//! no byte of the render, unless it assumes the outcome of a condition.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -75,38 +75,64 @@ pub struct Ran {
     pub changes: Vec<Change>,
 }
 
+/// The outcome that a condition has in a render, whatever its operands are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumed {
+    /// Bytes of [`ChatTemplate::source`](crate::ChatTemplate::source).
+    pub span: Range<usize>,
+    /// The outcome as [`Decision`]s report it.
+    pub outcome: bool,
+}
+
 type Place = (usize, usize, bool);
 
 /// Collects the decisions and changes of one render.
 #[derive(Debug, Default)]
 pub(crate) struct OutcomeRecorder {
+    assumed: Vec<Assumed>,
     decisions: RefCell<IndexMap<Place, Decision>>,
     changes: RefCell<IndexMap<Place, Change>>,
 }
 
 impl OutcomeRecorder {
-    pub(crate) fn truth(&self, span: &Span, value: &Value) {
-        self.decide(span, value.is_true(), Relation::Truth, value, &Value::UNDEFINED);
+    pub(crate) fn assuming(assumed: &[Assumed]) -> Self {
+        Self { assumed: assumed.to_vec(), ..Self::default() }
     }
 
-    pub(crate) fn definition(&self, span: &Span, is_defined: bool) {
-        self.decide(span, is_defined, Relation::Test, &Value::UNDEFINED, &Value::UNDEFINED);
+    /// Whether it assumes the outcome of a condition: then values that its truth would give are absent.
+    pub(crate) fn assumes(&self) -> bool {
+        !self.assumed.is_empty()
+    }
+
+    pub(crate) fn truth(&self, span: &Span, value: &Value) -> bool {
+        self.decide(span, value.is_true(), Relation::Truth, value, &Value::UNDEFINED)
+    }
+
+    pub(crate) fn definition(&self, span: &Span, is_defined: bool) -> bool {
+        self.decide(span, is_defined, Relation::Test, &Value::UNDEFINED, &Value::UNDEFINED)
     }
 
     pub(crate) fn items(&self, span: &Span, count: usize) {
         self.decide(span, count > 0, Relation::Items, &Value::from(count), &Value::UNDEFINED);
     }
 
-    pub(crate) fn comparison(&self, span: &Span, operator: CompareOp, [left, right]: [&Value; 2], answer: bool) {
-        let (relation, outcome) = match operator {
-            CompareOp::Eq => (Relation::Equal, answer),
-            CompareOp::Ne => (Relation::Equal, !answer),
-            CompareOp::Lt | CompareOp::Le => (Relation::Less, answer),
-            CompareOp::Gt | CompareOp::Ge => (Relation::Greater, answer),
-            CompareOp::In => (Relation::In, answer),
-            CompareOp::NotIn => (Relation::In, !answer),
+    /// Records a comparison, and returns its answer.
+    pub(crate) fn comparison(
+        &self,
+        span: &Span,
+        operator: CompareOp,
+        [left, right]: [&Value; 2],
+        answer: bool,
+    ) -> bool {
+        let (relation, is_negated) = match operator {
+            CompareOp::Eq => (Relation::Equal, false),
+            CompareOp::Ne => (Relation::Equal, true),
+            CompareOp::Lt | CompareOp::Le => (Relation::Less, false),
+            CompareOp::Gt | CompareOp::Ge => (Relation::Greater, false),
+            CompareOp::In => (Relation::In, false),
+            CompareOp::NotIn => (Relation::In, true),
         };
-        self.decide(span, outcome, relation, left, right);
+        self.decide(span, answer != is_negated, relation, left, right) != is_negated
     }
 
     /// Records a lookup in a dictionary by a computed key. What is there instead of an absent key is not found.
@@ -117,8 +143,10 @@ impl OutcomeRecorder {
         }
     }
 
-    /// Records an outcome with the operands that it depends on.
-    pub(super) fn decide(&self, span: &Span, outcome: bool, relation: Relation, left: &Value, right: &Value) {
+    /// Records an outcome with the operands that it depends on, and returns it, or the one assumed in its place.
+    pub(super) fn decide(&self, span: &Span, outcome: bool, relation: Relation, left: &Value, right: &Value) -> bool {
+        let assumed = self.assumed.iter().find(|assumed| assumed.span == *span);
+        let outcome = assumed.map_or(outcome, |assumed| assumed.outcome);
         let mut decisions = self.decisions.borrow_mut();
         let decision = decisions.entry((span.start, span.end, outcome)).or_insert_with(|| Decision {
             span: span.clone(),
@@ -130,6 +158,7 @@ impl OutcomeRecorder {
         if decision.relation == relation && decision.operands.len() < MOST_OPERANDS {
             backchat_core::push_new(&mut decision.operands, (plain(left), plain(right)));
         }
+        outcome
     }
 
     /// Records what a filter, method or slice did to a text, list or number.
@@ -184,8 +213,8 @@ fn scalar(value: &Value) -> json::Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ran, Relation};
-    use crate::{ChatTemplate, RenderOptions, render_recorded};
+    use super::{Assumed, Ran, Relation};
+    use crate::{ChatTemplate, RenderOptions, assuming, render_recorded};
     use backchat_core::json;
 
     fn ran(template: &str, context: &str) -> (Ran, String) {
@@ -277,6 +306,29 @@ mod tests {
             let change = ran(template, context).0.changes.remove(0);
             let found = (change.name.as_str(), json::Value::List(change.arguments).to_string(), change.changed);
             assert_eq!(found, (name, arguments.to_owned(), changed), "{template}");
+        }
+    }
+
+    #[test]
+    fn a_condition_has_the_outcome_that_a_render_assumes() {
+        let context = json::read(r#"{"m": {"text": "Hi?", "calls": [1, 2]}, "level": "high"}"#).unwrap();
+        for (source, condition, outcome, text) in [
+            ("{% if m.text == 'x' %}a{% else %}b{% endif %}", "m.text == 'x'", true, "a"),
+            // The outcome is that of the relation.
+            ("{% if m.text != 'x' %}a{% else %}b{% endif %}", "m.text != 'x'", true, "b"),
+            ("{{ 'a' if m.note else 'b' }}", "m.note", true, "a"),
+            ("{{ m.text or 'a' }}", "m.text", false, "a"),
+            ("{% if level is defined %}a{% else %}b{% endif %}", "level is defined", false, "b"),
+            ("{% if m.text.endswith('!') %}a{% endif %}", "m.text.endswith('!')", true, "a"),
+            ("{% for c in m.calls if c > 1 %}{{ c }}{% endfor %}", "c > 1", true, "12"),
+            // What is absent stays absent, and so does what it would have.
+            ("{% if m.note is defined and m.note.by < 3 %}a{% else %}b{% endif %}", "m.note is defined", true, "b"),
+        ] {
+            let template = ChatTemplate::compile(source).unwrap();
+            let start = source.find(condition).unwrap();
+            let assumed = Assumed { span: start..start + condition.len(), outcome };
+            let options = assuming(&RenderOptions::default(), &[assumed]);
+            assert_eq!(template.render(context.as_object().unwrap(), &options).unwrap().text, text, "{source}");
         }
     }
 

@@ -8,7 +8,7 @@ use chrono::NaiveDateTime;
 use super::clock;
 use super::detail_recorder::DetailRecorder;
 use super::limits::MAX_NAMESPACES;
-use super::outcome_recorder::OutcomeRecorder;
+use super::outcome_recorder::{Assumed, OutcomeRecorder};
 use super::read_recorder::Recorder;
 use crate::values::namespace::Namespace;
 use crate::values::{Result, error};
@@ -35,10 +35,10 @@ impl Run {
         Self { now, escapes, raised, namespaces, recorder, outcomes: None, details: None, traces }
     }
 
-    /// The same, recording also which way conditions go.
-    pub(crate) fn recording_outcomes(self) -> Self {
+    /// The same, recording also which way conditions go, some of them as assumed.
+    pub(crate) fn recording_outcomes(self, assumed: &[Assumed]) -> Self {
         let mut run = self;
-        run.outcomes = Some(Box::default());
+        run.outcomes = Some(Box::new(OutcomeRecorder::assuming(assumed)));
         run
     }
 

@@ -12,7 +12,7 @@ use super::renderer::{Outcome, Renderer};
 use super::request_shape::{Offer, RequestShape};
 use super::steady::Varying;
 use super::tools::{Offered, is_same};
-use backchat_chat::{ChatTemplate, Details, Origin, Ran, RenderError, RenderOptions, Rendered, switches};
+use backchat_chat::{Assumed, ChatTemplate, Details, Origin, Ran, RenderError, RenderOptions, Rendered, switches};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 
@@ -44,7 +44,7 @@ pub struct Prober<'t> {
 #[derive(Default)]
 struct RequestCache {
     /// The contexts of requests, which are cheaper to compare than to build.
-    contexts: RefCell<Known<Requested, Rc<Context>>>,
+    contexts: Rc<RefCell<Known<Requested, Rc<Context>>>>,
     /// Conversations that are refused in every request shape.
     hopeless: RefCell<HashSet<Refusal>>,
     /// Those that are refused in every form of every remedy.
@@ -152,6 +152,12 @@ impl<'t> Prober<'t> {
     /// A prober whose clock shows this time.
     pub fn at(&self, time: &str) -> Self {
         Self { renderer: self.renderer.at(time), cache: Rc::default(), ..self.clone() }
+    }
+
+    /// A prober in whose renders conditions have these outcomes, whatever their operands are.
+    pub fn assuming(&self, assumed: &[Assumed]) -> Self {
+        let cache = RequestCache { contexts: self.cache.contexts.clone(), ..RequestCache::default() };
+        Self { renderer: self.renderer.assuming(assumed), cache: Rc::new(cache), ..self.clone() }
     }
 
     /// The same prober without what it remembers of earlier renders: many conversations need no more memory than a few.

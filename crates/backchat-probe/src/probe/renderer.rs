@@ -7,8 +7,8 @@ use std::rc::Rc;
 use super::context::Context;
 use super::key::Known;
 use backchat_chat::{
-    ChatTemplate, Details, Ran, RenderError, RenderErrorKind, RenderOptions, Rendered, Watched, charge,
-    render_explained, render_watched,
+    Assumed, ChatTemplate, Details, Ran, RenderError, RenderErrorKind, RenderOptions, Rendered, Watched, assuming,
+    charge, render_explained, render_watched,
 };
 use backchat_core::json::Object;
 use backchat_core::push_new;
@@ -50,8 +50,16 @@ impl<'t> Renderer<'t> {
 
     /// A renderer whose clock shows this time, with its own cache.
     pub fn at(&self, time: &str) -> Self {
+        self.with_options(self.options.as_ref().clone().now(Some(time.to_owned())))
+    }
+
+    /// A renderer under which conditions have these outcomes, with its own cache.
+    pub fn assuming(&self, assumed: &[Assumed]) -> Self {
+        self.with_options(assuming(&self.options, assumed))
+    }
+
+    fn with_options(&self, options: RenderOptions) -> Self {
         let exhausted = self.memory.exhausted.clone();
-        let options = self.options.as_ref().clone().now(Some(time.to_owned()));
         Self {
             options: Rc::new(options),
             memory: Rc::new(Memory { exhausted, ..Memory::default() }),

@@ -158,10 +158,8 @@ impl<'r> Evaluator<'r> {
                 _ => self.evaluate(part),
             };
             value = self.at_span(&part.span, found)?;
-            if decides {
-                self.note_truth(part, &value);
-            }
-            if value.is_true() == stops_at {
+            let is_true = if decides { self.noted_truth(part, &value) } else { value.is_true() };
+            if is_true == stops_at {
                 break;
             }
         }
@@ -202,20 +200,16 @@ impl<'r> Evaluator<'r> {
                 self.at_span(&expression.span, answer)
             }
             ExpressionKind::Defined(name, wanted) => {
-                let is_defined = self.is_defined(name);
+                let mut is_defined = self.is_defined(name);
                 if let Some(outcomes) = &self.run.outcomes {
-                    outcomes.definition(&expression.span, is_defined);
+                    is_defined = outcomes.definition(&expression.span, is_defined);
                 }
                 Ok(is_defined == *wanted)
             }
-            ExpressionKind::Name(name) if let Some(value) = self.known(name) => {
-                self.note_truth(expression, value);
-                Ok(value.is_true())
-            }
+            ExpressionKind::Name(name) if let Some(value) = self.known(name) => Ok(self.noted_truth(expression, value)),
             _ => {
                 let value = self.evaluate(expression)?;
-                self.note_truth(expression, &value);
-                Ok(value.is_true())
+                Ok(self.noted_truth(expression, &value))
             }
         }
     }
@@ -226,12 +220,16 @@ impl<'r> Evaluator<'r> {
         }
     }
 
-    /// Records the truth of an operand that is not a condition itself.
-    fn note_truth(&self, expression: &Expression, value: &Value) {
-        if let Some(outcomes) = &self.run.outcomes
-            && !is_condition(&expression.kind)
-        {
-            outcomes.truth(&expression.span, value);
+    /// Whether the render assumes the outcome of a condition, so that it may ask about values that are absent.
+    fn assumes(&self) -> bool {
+        self.run.outcomes.as_ref().is_some_and(|outcomes| outcomes.assumes())
+    }
+
+    /// The truth of an operand, recorded unless it is a condition itself.
+    fn noted_truth(&self, expression: &Expression, value: &Value) -> bool {
+        match &self.run.outcomes {
+            Some(outcomes) if !is_condition(&expression.kind) => outcomes.truth(&expression.span, value),
+            _ => value.is_true(),
         }
     }
 
@@ -240,9 +238,12 @@ impl<'r> Evaluator<'r> {
         let mut left = self.operand(first)?;
         for (operator, right) in rest {
             let right = self.operand(right)?;
-            let answer = compare(*operator, &left, &right)?;
+            let mut answer = match compare(*operator, &left, &right) {
+                Err(_) if self.assumes() => false,
+                answer => answer?,
+            };
             if let Some(outcomes) = &self.run.outcomes {
-                outcomes.comparison(span, *operator, [&left, &right], answer);
+                answer = outcomes.comparison(span, *operator, [&left, &right], answer);
             }
             if !answer {
                 return Ok(false);
@@ -329,11 +330,14 @@ impl<'r> Evaluator<'r> {
             return self.applied(value, link);
         }
         let before = value.clone();
-        let after = self.applied(value, link)?;
-        if let Some(outcomes) = &self.run.outcomes {
-            recorded_link::record(outcomes, link, &before, &after);
-        }
-        Ok(after)
+        let after = match self.applied(value, link) {
+            Err(_) if before.is_undefined() && self.assumes() => Value::UNDEFINED,
+            after => after?,
+        };
+        Ok(match &self.run.outcomes {
+            Some(outcomes) => recorded_link::recorded(outcomes, link, &before, after),
+            None => after,
+        })
     }
 
     fn applied(&mut self, value: Value, link: &'r Link) -> Result<Value> {

@@ -8,34 +8,35 @@ use minijinja::value::ValueKind;
 use crate::engine::outcome_recorder::{OutcomeRecorder, Relation};
 use crate::engine::program::{Argument, Arguments, ExpressionKind, Link, LinkKind};
 
-/// Records a step that tests or changes a value.
-pub(super) fn record(outcomes: &OutcomeRecorder, link: &Link, before: &Value, after: &Value) {
+/// Records a step that tests or changes a value, and returns its result.
+pub(super) fn recorded(outcomes: &OutcomeRecorder, link: &Link, before: &Value, after: Value) -> Value {
+    let decided = |relation: Relation, arguments: &Arguments| {
+        let right = constants(arguments).next().unwrap_or(Value::UNDEFINED);
+        outcomes.decide(&link.span, after.is_true(), relation, before, &right).into()
+    };
     match &link.kind {
         LinkKind::Slice(bounds) => {
             let bounds: Vec<Value> = bounds.iter().flatten().filter_map(|bound| constant(&bound.kind)).collect();
-            outcomes.change(&link.span, "[]", &bounds, [before, after]);
+            outcomes.change(&link.span, "[]", &bounds, [before, &after]);
         }
-        LinkKind::Test(_, _, arguments) => {
-            let right = constants(arguments).next().unwrap_or(Value::UNDEFINED);
-            outcomes.decide(&link.span, after.is_true(), Relation::Test, before, &right);
-        }
+        LinkKind::Test(_, _, arguments) => return decided(Relation::Test, arguments),
         LinkKind::Method(method, arguments) if after.kind() == ValueKind::Bool => {
             let relation = match &*method.name {
                 "startswith" => Relation::StartsWith,
                 "endswith" => Relation::EndsWith,
                 _ => Relation::Test,
             };
-            let right = constants(arguments).next().unwrap_or(Value::UNDEFINED);
-            outcomes.decide(&link.span, after.is_true(), relation, before, &right);
+            return decided(relation, arguments);
         }
         LinkKind::Method(method, arguments) => {
-            outcomes.change(&link.span, &method.name, &constants(arguments).collect::<Vec<_>>(), [before, after]);
+            outcomes.change(&link.span, &method.name, &constants(arguments).collect::<Vec<_>>(), [before, &after]);
         }
         LinkKind::Filter(_, name, arguments) => {
-            outcomes.change(&link.span, name, &constants(arguments).collect::<Vec<_>>(), [before, after]);
+            outcomes.change(&link.span, name, &constants(arguments).collect::<Vec<_>>(), [before, &after]);
         }
         _ => {}
     }
+    after
 }
 
 /// The arguments that are the same in every render.
