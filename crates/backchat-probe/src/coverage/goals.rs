@@ -206,6 +206,11 @@ impl Coverage {
         })
     }
 
+    /// Whether some conversation ran this condition or filter.
+    pub fn ran(&self, span: &Range<usize>) -> bool {
+        [false, true].iter().any(|is_own| self.known.contains_key(&(span.start, span.end, *is_own)))
+    }
+
     /// The goals, in the order of their conditions in the template.
     pub fn goals(&self) -> Vec<Goal> {
         let goals = self.known.iter();
@@ -228,16 +233,18 @@ impl Coverage {
         found
     }
 
-    /// How many conditions ran, and how many of them went both ways.
-    pub fn conditions(&self) -> (usize, usize) {
+    /// The conditions that ran, each with whether it went both ways. A loop that always has items is none: every conversation
+    /// has messages.
+    pub fn conditions(&self) -> Vec<(Range<usize>, bool)> {
         let mut places: BTreeMap<(usize, usize), [bool; 2]> = BTreeMap::new();
-        for ((start, end, _), branching) in &self.known {
-            if matches!(branching.kind, Sought::Outcome(_)) {
-                let [no, yes] = places.entry((*start, *end)).or_default();
-                *no |= branching.seen.first().is_some_and(Option::is_some);
-                *yes |= branching.seen.last().is_some_and(Option::is_some);
+        for ((start, end, _), Branching { kind, seen: [no, yes] }) in &self.known {
+            let is_filled = *kind == Sought::Outcome(Relation::Items) && no.is_none();
+            if matches!(kind, Sought::Outcome(_)) && !is_filled {
+                let [was_false, was_true] = places.entry((*start, *end)).or_default();
+                *was_false |= no.is_some();
+                *was_true |= yes.is_some();
             }
         }
-        (places.len(), places.values().filter(|seen| seen.iter().all(|seen| *seen)).count())
+        places.into_iter().map(|((start, end), seen)| (start..end, seen == [true, true])).collect()
     }
 }

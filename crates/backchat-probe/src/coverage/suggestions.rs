@@ -15,7 +15,7 @@ use backchat_chat::Relation;
 use backchat_core::json::Value;
 use backchat_core::push_new;
 use earlier::earlier_texts;
-pub use forms::{Form, UsualHistories, forms};
+pub use forms::{Form, UsualHistories, forms, is_usual_role};
 pub use lookups::argument_keys;
 pub use offers::{Offers, OtherTools, offers};
 use texts::{changed_by, constants, is_edge, is_from, is_name, literals, quoted, selected};
@@ -402,8 +402,28 @@ impl Made<'_> {
     }
 }
 
+/// Whether a test asks what kind of value there is, or whether there is one.
+pub fn is_about_kind(condition: &str) -> bool {
+    const KINDS: [&str; 12] = [
+        "defined",
+        "undefined",
+        "none",
+        "string",
+        "mapping",
+        "iterable",
+        "sequence",
+        "number",
+        "integer",
+        "float",
+        "boolean",
+        "callable",
+    ];
+    let test = condition.rsplit_once(" is ").map(|(_, test)| test.trim_start_matches("not ").trim());
+    test.is_some_and(|test| KINDS.contains(&test))
+}
+
 /// Whether an expression mentions a variable.
-fn mentions(expression: &str, name: &str) -> bool {
+pub fn mentions(expression: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     expression.match_indices(name).any(|(at, _)| {
         let before = expression.get(..at).and_then(|text| text.chars().next_back());

@@ -5,6 +5,7 @@
 
 mod reached;
 mod search;
+mod untaken;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use backchat_parser::template::Template;
 use backchat_probe::coverage::{Goal, OtherTools, Sought};
 use backchat_probe::probe::Setting;
 use backchat_probe::probe::marks::Segmentation;
+use untaken::Untaken;
 
 /// A turn that takes a branch.
 pub(in crate::derive) struct Branch {
@@ -40,6 +42,8 @@ pub(in crate::derive) struct Branch {
 pub(in crate::derive) struct Branches {
     /// Turns that take a branch that the proof's own conversations do not take.
     pub found: Vec<Branch>,
+    /// Sides of conditions that no conversation takes.
+    untaken: Vec<Untaken>,
     /// The conditions that ran.
     pub branching: Branching,
 }
@@ -218,6 +222,10 @@ impl Proof<'_> {
                 verdict.lose(branch.loss(failure.part, &failure.text));
             }
         }
+        let judge = Judge::new(template, self.branch_tools(), &self.plain, &self.offering);
+        let untaken = self.branches().untaken.iter();
+        let untaken: Vec<Loss> = untaken.filter_map(|untaken| untaken.loss(&judge, &verdict.losses)).collect();
+        untaken.into_iter().for_each(|loss| verdict.lose(loss));
         verdict.branching = self.branches().branching.clone();
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         verdict

@@ -7,7 +7,9 @@ use super::refused::RefusedPart;
 use super::tolerance::{PolicyRounds, Tolerance};
 use crate::derive::recorded;
 use backchat_core::diagnostic::shortened;
+use backchat_core::distinct;
 use backchat_core::json::{Object, Value, texts};
+use std::ops::Range;
 
 /// The outcome of a proof. `cases` = `passed` + conversations with losses + conversations that failed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,13 +58,29 @@ pub(in crate::derive) struct Branching {
     pub open: Vec<usize>,
 }
 
+/// How many lines are named.
+const MOST_LINES: usize = 4;
+
 impl Branching {
+    /// Of the conditions that ran, each with whether it went both ways. `line` is the line of one that did not.
+    pub(super) fn new(ran: &[(Range<usize>, bool)], line: impl Fn(&Range<usize>) -> Option<usize>) -> Self {
+        let both = ran.iter().filter(|(_, is_both)| *is_both).count();
+        let open = distinct(ran.iter().filter(|(_, is_both)| !is_both).filter_map(|(span, _)| line(span)));
+        Self { conditions: ran.len(), both, open }
+    }
+
     /// How many conditions went both ways, as the end of a sentence about conversations; empty if none ran.
     pub fn describe(&self) -> String {
+        let lines: Vec<String> = self.open.iter().map(usize::to_string).collect();
+        let not = match lines.as_slice() {
+            [line] => format!(" (not in line {line})"),
+            lines if (2..=MOST_LINES).contains(&lines.len()) => format!(" (not in lines {})", lines.join(", ")),
+            _ => String::new(),
+        };
         match (self.both, self.conditions) {
             (_, 0) => String::new(),
             (both, all) if both == all => format!("; they take both sides of all {all} conditions"),
-            (both, all) => format!("; they take both sides of {both} of {all} conditions"),
+            (both, all) => format!("; they take both sides of {both} of {all} conditions{not}"),
         }
     }
 

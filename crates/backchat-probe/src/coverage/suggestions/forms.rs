@@ -13,6 +13,11 @@ use backchat_core::push_new;
 /// The roles of the usual messages.
 const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
+/// Whether it is the role of a usual message.
+pub fn is_usual_role(role: &str) -> bool {
+    ROLES.contains(&role)
+}
+
 /// A role besides these that clients send.
 const OTHER_ROLE: &str = "developer";
 
@@ -88,7 +93,7 @@ impl Made<'_> {
     }
 
     fn by_roles(&mut self) {
-        let is_role = |name: &str| ROLES.contains(&name);
+        let is_role = is_usual_role;
         let mut roles = match &self.goal.sought {
             Sought::Outcome(Relation::Equal | Relation::In) => self.compared(is_role),
             Sought::Member(member) if !self.compared(is_role).is_empty() => constants(member),

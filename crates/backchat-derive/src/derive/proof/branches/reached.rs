@@ -41,10 +41,34 @@ impl Known {
 
     /// The text from the end of its history on.
     pub fn turn(&self, proof: &Proof<'_>) -> Option<String> {
-        let messages = [&self.history[..], &[Message::Assistant(self.answer.clone())]].concat();
-        let text = self.prober(proof).render(&messages, &self.setting, false)?;
+        self.written_by(&self.prober(proof))
+    }
+
+    /// The same by a prober: the text of the turn or, without an answer, of the prompt.
+    pub fn written_by(&self, prober: &Prober<'_>) -> Option<String> {
+        let (messages, is_prompt) = self.messages();
+        let text = prober.render(&messages, &self.setting, is_prompt)?;
         let last = History::main(String::new(), self.history.to_vec()).last;
         text.get(text.rfind(&*last)?..).map(str::to_owned)
+    }
+
+    /// What runs then.
+    pub fn ran_by(&self, prober: &Prober<'_>) -> Ran {
+        let (messages, is_prompt) = self.messages();
+        prober.ran(&messages, &self.setting, is_prompt).unwrap_or_default()
+    }
+
+    /// The messages, and whether they end with those before a prompt.
+    fn messages(&self) -> (Vec<Message>, bool) {
+        match self.has_answer() {
+            true => ([&self.history[..], &[Message::Assistant(self.answer.clone())]].concat(), false),
+            false => (self.history.to_vec(), true),
+        }
+    }
+
+    /// Whether it is more than a prompt.
+    pub fn has_answer(&self) -> bool {
+        self.answer != Answer::default()
     }
 }
 

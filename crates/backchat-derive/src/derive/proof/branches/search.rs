@@ -6,14 +6,14 @@ use super::super::request::Request;
 use super::super::verdict::Branching;
 use super::Branches;
 use super::reached::{Known, LINES, Reached, after_rounds};
-use backchat_chat::{NodeKind, nodes};
-use backchat_chat::{Relation, ended};
+use super::untaken::untaken;
+use backchat_chat::{Decision, NodeKind, Relation, ended, nodes};
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
 use backchat_core::push_new;
 use backchat_probe::coverage::{
-    Coverage, Form, Goal, Likeness, Offers, OtherTools, Place, Sought, Suggested, UsualHistories, argument_keys, forms,
-    offers, suggestions,
+    Coverage, Form, Goal, Likeness, Offers, OtherTools, Place, Sought, Suggested, UsualHistories, argument_keys,
+    forms, offers, suggestions,
 };
 use backchat_probe::probe::{Answer, Message, Setting};
 use std::ops::{Range, RangeInclusive};
@@ -24,6 +24,9 @@ const MOST_RENDERS: usize = 56;
 
 /// How many of them for one goal.
 const MOST_TRIES: usize = 10;
+
+/// How many more for one that only turns before the answer reach.
+const MOST_IN_TURN: usize = 4;
 
 /// How many of them the chat template may refuse for one goal: what it refuses is no branch.
 const MOST_REFUSED: usize = 3;
@@ -69,10 +72,32 @@ struct Search<'p, 't> {
     refused: Vec<Range<usize>>,
     /// Conversations with other tools on offer whose turn is the same as with the usual ones.
     same_turns: Vec<Known>,
+    /// Goals that only turns before the answer reached, each with a conversation whose last turn asks about the condition.
+    before: Vec<(Goal, Known)>,
     histories: Vec<Before>,
     /// The arguments that the chat template looks up by name.
     argument_keys: Vec<String>,
     offers: Offers,
+}
+
+/// What was tried to reach one goal.
+struct Tries {
+    /// How many renders are left when it has had its share.
+    enough: usize,
+    /// How many conversations with other tools on offer had the usual turn.
+    same: usize,
+    /// The first conversation in which turns before the answer reached it.
+    before: Option<(Suggested, Known)>,
+}
+
+/// A suggested conversation, made from a known one.
+fn suggested_after(suggested: &Suggested, base: &Known) -> Known {
+    let mut setting = base.setting.clone();
+    setting.extend(suggested.setting.iter().map(|(name, value)| (name.to_owned(), value.clone())));
+    let history = suggested.history.as_deref().unwrap_or(&base.history);
+    let history = after_rounds(history, suggested.rounds).into();
+    let Suggested { answer, tools, .. } = suggested.clone();
+    Known { answer, history, setting, tools, ..base.clone() }
 }
 
 /// The tools on offer, and what the chat template looks up in their definitions.
@@ -89,11 +114,11 @@ fn usual_offers(proof: &Proof<'_>) -> Offers {
 impl<'p, 't> Search<'p, 't> {
     fn new(proof: &'p Proof<'t>) -> Self {
         let (coverage, known, reached, refused, histories) = Default::default();
-        let same_turns = Vec::new();
+        let (same_turns, before) = Default::default();
         let argument_keys = argument_keys(proof.plain.template().source());
         let offers = usual_offers(proof);
         let left = MOST_RENDERS;
-        Self { proof, coverage, known, left, reached, refused, same_turns, histories, argument_keys, offers }
+        Self { proof, coverage, known, left, reached, refused, same_turns, before, histories, argument_keys, offers }
     }
 
     /// Records which branches the proof's own conversations take.
@@ -224,6 +249,11 @@ impl<'p, 't> Search<'p, 't> {
         self.coverage.add(ran, &known.answer);
         self.known.push(known.clone());
         let is_new = is_reached && !is_usual;
+        if is_reached && is_usual {
+            // The messages before the answer have it, which may have it as well.
+            let usual = self.histories.first().map(|usual| after(&usual.history));
+            self.before.extend(usual.map(|usual| (goal.clone(), usual)));
+        }
         if is_new {
             let suggested = Suggested::after(answer, history, &words);
             self.reached.push(Reached { goal: goal.clone(), suggested, known });
@@ -354,43 +384,79 @@ impl<'p, 't> Search<'p, 't> {
         if *likeness.end() == Likeness::Offered {
             bases.sort_by_key(|base| base.answer.calls.is_empty());
         }
-        let enough = self.left.saturating_sub(MOST_TRIES);
-        let mut before: Option<(Suggested, Known)> = None;
-        let mut same = 0;
-        for base in bases {
-            let mut made = suggestions(&goal, condition, (&base.answer, &base.history), variables);
-            if likeness.contains(&Likeness::Offered) {
-                made.extend(offers(&goal, condition, &base.answer, &self.offers));
+        let mut tries = Tries { enough: self.left.saturating_sub(MOST_TRIES), same: 0, before: None };
+        let about = (&goal, condition);
+        if bases.iter().any(|base| self.reach_from(base, about, variables, &likeness, &mut tries)) {
+            return;
+        }
+        let Some((suggested, known)) = tries.before.take().filter(|_| !self.coverage.has(&goal)) else { return };
+        // Turns before the answer had it. The answer has it where the condition is about the answer.
+        let own = self.in_turn(&goal, &known.setting);
+        tries.enough = self.left.saturating_sub(MOST_IN_TURN);
+        let every = Likeness::Part..=*likeness.end();
+        if own.as_ref().is_some_and(|own| self.reach_from(own, about, variables, &every, &mut tries)) {
+            return;
+        }
+        if self.is_reached_by(&goal, &suggested, known) {
+            self.before.extend(own.map(|own| (goal, own)));
+        }
+    }
+
+    /// Whether a conversation like this one reaches a goal.
+    fn reach_from(
+        &mut self,
+        base: &Known,
+        (goal, condition): (&Goal, &str),
+        variables: &[&str],
+        likeness: &RangeInclusive<Likeness>,
+        tries: &mut Tries,
+    ) -> bool {
+        let mut made = suggestions(goal, condition, (&base.answer, &base.history), variables);
+        if likeness.contains(&Likeness::Offered) {
+            made.extend(offers(goal, condition, &base.answer, &self.offers));
+        }
+        let made: Vec<Suggested> = made.into_iter().flat_map(|suggested| self.with_own_keys(suggested)).collect();
+        for suggested in made.into_iter().filter(|suggested| likeness.contains(&suggested.likeness)) {
+            let refused = self.refused.iter().filter(|span| **span == goal.span).count();
+            if self.left == tries.enough || refused == MOST_REFUSED || self.coverage.has(goal) {
+                break;
             }
-            let made: Vec<Suggested> = made.into_iter().flat_map(|suggested| self.with_own_keys(suggested)).collect();
-            for suggested in made.into_iter().filter(|suggested| likeness.contains(&suggested.likeness)) {
-                let refused = self.refused.iter().filter(|span| **span == goal.span).count();
-                if self.left == enough || refused == MOST_REFUSED || self.coverage.has(&goal) {
-                    break;
-                }
-                let mut setting = base.setting.clone();
-                setting.extend(suggested.setting.iter().map(|(name, value)| (name.to_owned(), value.clone())));
-                let history = suggested.history.as_deref().unwrap_or(&base.history);
-                let history = after_rounds(history, suggested.rounds).into();
-                let Suggested { answer, tools, .. } = suggested.clone();
-                let known = Known { answer, history, setting, tools, ..base.clone() };
-                if self.known.contains(&known) {
-                    continue;
-                }
-                if suggested.likeness == Likeness::Offered && self.is_idle(&base, &known, &mut same) {
-                    continue;
-                }
-                self.left -= 1;
-                if suggested.history.is_some() && self.is_reached_before(&goal, &known) {
-                    before.get_or_insert((suggested, known));
-                } else if self.is_reached_by(&goal, &suggested, known) {
-                    return;
-                }
+            let known = suggested_after(&suggested, base);
+            if self.known.contains(&known) {
+                continue;
+            }
+            if suggested.likeness == Likeness::Offered && self.is_idle(base, &known, &mut tries.same) {
+                continue;
+            }
+            self.left -= 1;
+            // What every history asks about is not about the answer.
+            let is_own = || self.histories.iter().any(|usual| !usual.conditions.contains(&goal.span));
+            let is_after_others = suggested.history.is_some() || suggested.rounds > 0 && is_own();
+            if is_after_others && self.is_reached_before(goal, &known) {
+                tries.before.get_or_insert((suggested, known));
+            } else if self.is_reached_by(goal, &suggested, known) {
+                return true;
             }
         }
-        if let Some((suggested, known)) = before.filter(|_| !self.coverage.has(&goal)) {
-            self.is_reached_by(&goal, &suggested, known);
-        }
+        false
+    }
+
+    /// An answer of all parts whose own turn asks about the condition, and none before it.
+    fn in_turn(&self, goal: &Goal, setting: &Setting) -> Option<Known> {
+        let answer = self.proof.answer_of_all_parts().answer;
+        let usual = self.histories.iter().filter(|usual| !usual.conditions.contains(&goal.span));
+        let mut made = usual.take(MOST_WITNESSES).map(|usual| Known {
+            answer: answer.clone(),
+            history: usual.history.clone(),
+            setting: setting.clone(),
+            offers_tools: self.proof.request.offers_tools(&usual.history, &answer),
+            tools: None,
+        });
+        made.find(|known| {
+            let ran = |decisions: Vec<Decision>| decisions.iter().any(|decision| decision.span == goal.span);
+            let before = self.proof.plain.ran(&known.history, setting, false).unwrap_or_default();
+            !ran(before.decisions) && ran(known.ran_after(&known.history, self.proof).decisions)
+        })
     }
 
     /// Whether other tools on offer have the turn written as the usual ones do, which is not asked if too many have had.
@@ -493,12 +559,10 @@ impl Branches {
         search.seek_beside(own);
         search.seek_after(own);
         search.seek_forms();
-        let (conditions, both) = search.coverage.conditions();
         let found = search.reached.iter().flat_map(|reached| reached.branches(proof, &search.reached)).collect();
         let source = proof.plain.template().source();
-        let outcomes = search.coverage.goals().into_iter().filter(|goal| matches!(goal.sought, Sought::Outcome(_)));
-        let mut open: Vec<usize> = outcomes.map(|goal| line_column(source, goal.span.start).0).collect();
-        open.dedup();
-        Self { found, branching: Branching { conditions, both, open } }
+        let line = |span: &Range<usize>| Some(line_column(source, span.start).0);
+        let branching = Branching::new(&search.coverage.conditions(), line);
+        Self { found, untaken: untaken(proof, &search.coverage, &search.known, search.before), branching }
     }
 }

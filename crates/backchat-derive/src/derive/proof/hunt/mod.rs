@@ -181,8 +181,7 @@ impl Hunter<'_, '_> {
     }
 
     fn branching(&self) -> Branching {
-        let (conditions, both) = self.coverage.conditions();
-        Branching { conditions, both, open: Vec::new() }
+        Branching::new(&self.coverage.conditions(), |_| None)
     }
 
     /// Makes conversations for conditions that went one way only.
