@@ -7,6 +7,7 @@ mod lookups;
 mod offers;
 mod sizes;
 mod texts;
+mod variables;
 
 use super::goals::{Goal, Sought};
 use super::places::{Place, places};
@@ -19,6 +20,7 @@ pub use forms::{Form, UsualHistories, forms, is_usual_role};
 pub use lookups::argument_keys;
 pub use offers::{Offers, OtherTools, offers};
 use texts::{changed_by, constants, is_edge, is_from, is_name, literals, quoted, selected};
+pub use variables::LISTS;
 
 /// The longest text that is made to pass a threshold, in characters, and the most calls.
 const LONGEST: usize = 2000;
@@ -368,7 +370,8 @@ impl Made<'_> {
 
     fn settings(&mut self, names: &[&str], values: &[Value], likeness: Likeness) {
         for name in names {
-            for value in values {
+            let own = variables::own_values(name, self.condition, values);
+            for value in own.as_deref().unwrap_or(values) {
                 let setting = Setting::from([((*name).to_owned(), value.clone())]);
                 let words = format!("`{name}` set to {value}");
                 self.push(Suggested { setting, likeness, ..Suggested::of(self.answer.clone(), words) });

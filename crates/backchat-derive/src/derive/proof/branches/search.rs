@@ -12,7 +12,7 @@ use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
 use backchat_core::push_new;
 use backchat_probe::coverage::{
-    Coverage, Form, Goal, Likeness, Offers, OtherTools, Place, Sought, Suggested, UsualHistories, argument_keys,
+    Coverage, Form, Goal, LISTS, Likeness, Offers, OtherTools, Place, Sought, Suggested, UsualHistories, argument_keys,
     forms, offers, suggestions,
 };
 use backchat_probe::probe::{Answer, Message, Setting};
@@ -263,8 +263,10 @@ impl<'p, 't> Search<'p, 't> {
 
     fn seek(&mut self) {
         let source = self.proof.plain.template().source();
-        let variables = self.proof.plain.switches();
-        let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
+        let template = self.proof.plain.template();
+        let switches = self.proof.plain.switches();
+        let lists = LISTS.into_iter().filter(|list| template.variables().iter().any(|name| name == list));
+        let variables: Vec<&str> = switches.iter().map(String::as_str).chain(lists).collect();
         let mut asked: Vec<Range<usize>> = Vec::new();
         let every = [Likeness::Part, Likeness::Mentioned, Likeness::Earlier, Likeness::Guess, Likeness::Offered];
         for likeness in every {
