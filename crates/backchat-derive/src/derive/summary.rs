@@ -11,6 +11,9 @@ const MOST: usize = 2;
 /// How much of a line is shown: two lines of a terminal.
 const LONGEST: usize = 130;
 
+/// The same if it ends with a command.
+const LONGEST_WITH_CODE: usize = 230;
+
 impl Derivation {
     /// The first line of the short report: the status, or the missing input.
     pub fn verdict_line(&self) -> String {
@@ -112,7 +115,19 @@ impl Derivation {
 fn one_line(label: &str, diagnostic: &Diagnostic) -> String {
     match (label, &diagnostic.help) {
         ("took", Some(help)) => format!("{}; {help}", diagnostic.message),
-        _ => shortened(&diagnostic.message, LONGEST).into_owned(),
+        _ => whole_code(&diagnostic.message),
+    }
+}
+
+/// A message of at most this length, unless that ends within a command to copy: then it may be longer, or ends before it.
+fn whole_code(message: &str) -> String {
+    let short = shortened(message, LONGEST);
+    let is_within = short.matches('`').count() % 2 == 1;
+    match message.rsplit_once("; `") {
+        _ if !is_within => short.into_owned(),
+        Some((before, _)) if message.chars().count() > LONGEST_WITH_CODE => shortened(before, LONGEST).into_owned(),
+        Some(_) => message.to_owned(),
+        None => short.into_owned(),
     }
 }
 
@@ -155,6 +170,17 @@ mod tests {
     use crate::targets::Reader;
     use backchat_chat::source::Source;
     use backchat_core::json::Object;
+
+    #[test]
+    fn a_note_is_not_cut_within_a_command() {
+        let loss = "assumption: with `parallel_tool_calls` set to false, the template writes turns that the draft does not \
+                    read (line 23)";
+        let note = format!("{loss}; `--set 'parallel_tool_calls=false'` shows them");
+        assert_eq!(whole_code(&note), note);
+        let long = format!("{loss}; `--set 'parallel_tool_calls={}'` shows them", "x".repeat(200));
+        assert_eq!(whole_code(&long), loss);
+        assert_eq!(whole_code(&"word ".repeat(40)), shortened(&"word ".repeat(40), LONGEST));
+    }
 
     fn report(source: &str) -> String {
         let derivation = derive(source, &Options::default());
