@@ -61,7 +61,7 @@ impl Attempt {
     fn with_more_branches(&self, job: &Job<'_>) -> Option<Self> {
         let proof = &job.proof;
         let loaded = Template::from_value(&self.draft).ok()?;
-        let unread = proof.unread_turns(&loaded.template, self.verdict.reads_marks());
+        let unread = proof.unread_turns(&loaded.template, self.verdict.holds_without_stray_marks());
         let turns: Vec<&Case> = shortest_of_each(&unread);
         if turns.is_empty() || ended().is_some() {
             return None;
@@ -81,7 +81,8 @@ impl Attempt {
             && attempt.explained.departures.len() <= self.explained.departures.len()
             && (attempt.refusals.is_empty() || self.requested == 0 || !self.refusals.is_empty());
         let reloaded = Template::from_value(&attempt.draft).ok()?;
-        let fewer = proof.unread_turns(&reloaded.template, attempt.verdict.reads_marks()).len() < unread.len();
+        let fewer =
+            proof.unread_turns(&reloaded.template, attempt.verdict.holds_without_stray_marks()).len() < unread.len();
         (is_better && fewer).then(|| Self { lessons: self.lessons.clone(), ..attempt })
     }
 }
@@ -323,19 +324,27 @@ mod tests {
     #[test]
     fn marks_of_some_answers_or_messages_are_read_and_not_excused() {
         let said = "{{ m.content }}";
-        for (written, marks) in [
+        // The mark of a key is learned from answers alone, and not read after reasoning.
+        let weight = "no conversation of the proof has `'weight' in m` true (line 1); the draft misreads turns that the template writes \
+            then";
+        for (written, marks, named) in [
             // A template that writes a mark beside some answers writes an answer with the mark alike.
-            ("{{ m.content }}{{ '<glad>' if m.content and m.content[-1] == '!' }}", &["<glad>"][..]),
+            ("{{ m.content }}{{ '<glad>' if m.content and m.content[-1] == '!' }}", &["<glad>"][..], &[][..]),
             (
                 "{{ '<object>' + m.content + '</object>' if m.content and m.content[0] == '{' else m.content }}",
                 &["<object>", "</object>"],
+                &[],
             ),
             // A key of the message chooses the mark, or absent content does.
-            ("{{ '<alt>' if m.content and 'weight' in m }}{{ m.content }}", &["<alt>"]),
-            ("{{ '<mute>' if m.role == 'assistant' and not m.content }}{{ m.content or '' }}", &["<mute>"]),
+            ("{{ '<alt>' if m.content and 'weight' in m }}{{ m.content }}", &["<alt>"], &[weight]),
+            ("{{ '<mute>' if m.role == 'assistant' and not m.content }}{{ m.content or '' }}", &["<mute>"], &[]),
         ] {
             let (status, losses, draft) = derived(&CHAT.replacen(said, written, 1));
-            assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{written} {draft}");
+            assert_eq!(
+                (status, losses.iter().map(String::as_str).collect::<Vec<_>>()),
+                (Status::Proved, named.to_vec()),
+                "{written} {draft}"
+            );
             assert!(marks.iter().all(|mark| draft.contains(mark)), "{draft}");
         }
     }

@@ -133,7 +133,9 @@ impl Trace {
     /// Makes a sign part of each slot of this kind that it follows.
     pub(crate) fn extend(&mut self, kind: SlotKind, sign: char) {
         for slot in self.slots.iter_mut().filter(|slot| slot.kind == kind) {
-            slot.range.end += if slice(&self.text, slot.range.end..).starts_with(sign) { sign.len_utf8() } else { 0 };
+            if slice(&self.text, slot.range.end..).starts_with(sign) {
+                slot.range.end += sign.len_utf8();
+            }
         }
     }
 

@@ -117,8 +117,9 @@ impl Choices {
                 let starts = [ThoughtStart::Exact, ThoughtStart::Closed];
                 found.extend(starts.map(|thought_start| Choices { thought_start, ..*self }));
             }
-            // Where a sign opens calls, the start of the line tells them from prose.
-            found.extend(opens_lines(wire, self).then_some(Choices { after_content: true, ..*self }));
+            // Where a sign opens calls, the start of the line tells them from prose: tried before the guards.
+            let at_lines = sign_begins_lines(wire, self);
+            found.extend(at_lines.then_some(Choices { after_content: true, ..*self }));
             found.extend([Guard::Always, Guard::Behind, Guard::Weak].map(|guard| Choices { guard, ..*self }));
             found.extend(
                 [CallRegion::Handed, CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
@@ -128,9 +129,9 @@ impl Choices {
                 Choices { exact_space: true, ..*self },
                 Choices { needs_section: true, ..*self },
                 Choices { inside_section: true, ..*self },
-                Choices { after_content: true, ..*self },
                 Choices { quotes: Quotes::Plain, ..*self },
             ]);
+            found.extend((!at_lines).then_some(Choices { after_content: true, ..*self }));
             let has_strings = wire.pairs().is_some_and(|pairs| pairs.values.has_escaped_quotes());
             found.extend(has_strings.then_some(Choices { outside_strings: true, ..*self }));
             // A text without quotes, in another form of arguments, looks like any JSON.
@@ -182,7 +183,7 @@ impl Choices {
 }
 
 /// Whether text that prose may contain opens calls, each at the start of a line.
-fn opens_lines(wire: &WireFormat, choices: &Choices) -> bool {
+fn sign_begins_lines(wire: &WireFormat, choices: &Choices) -> bool {
     let is_sign = |cut: &Cut| cut.begins_lines() && !wire.is_distinct(cut.open.trim());
     wire.calls.as_ref().is_some_and(|calls| is_sign(choices.cut(calls)))
 }

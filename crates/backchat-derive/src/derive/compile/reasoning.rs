@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_opens_reasoning_alone_or_only_with_its_close_behind_it() {
+    fn a_sign_opens_reasoning_alone_or_only_with_its_close_after_it() {
         let thinking = WireFormat { reasoning: Some(reasoning("*", "*\n\n")), ..wire() };
         let closed = Choices { thought_start: ThoughtStart::Closed, ..Choices::default() };
         let list = "* one\n* two *three*\n* four\n\nDone.";

@@ -22,8 +22,8 @@ use backchat_probe::probe::{Absent, Answer, Message, Prober, ReasoningInput, Req
 pub(super) struct Assumption {
     message: String,
     cases: Vec<Case>,
-    /// Whether a key of the message, whatever its value, or how its absent content is passed has the turns written differently:
-    /// other drafts may read them, too.
+    /// Whether the turns are written differently because of a key of the message, alike for two of its values, or because of how
+    /// its absent content is passed: other drafts may read them, too.
     is_of_message: bool,
 }
 
@@ -260,7 +260,7 @@ impl<'t> Setup<'_, 't> {
                 case.expected.reasoning = None;
             }
             let message = format!("the draft does not read turns whose message has `{key}`");
-            let is_of_message = self.is_by_presence(input, &given, &cases);
+            let is_of_message = !cases.is_empty() && self.is_by_presence(input, &given, &cases);
             (!cases.is_empty()).then_some(Assumption { message, cases, is_of_message })
         };
         others.filter_map(assumption).collect()
@@ -278,7 +278,8 @@ impl<'t> Setup<'_, 't> {
         let is_same = |other: &Case| {
             other.cut == Cut::Exact && cases.iter().any(|case| case.name == other.name && case.text == other.text)
         };
-        self.cases_under(input, &others, histories).iter().all(is_same)
+        let others = self.cases_under(input, &others, histories);
+        !others.is_empty() && others.iter().all(is_same)
     }
 
     /// Arguments that are objects, if the proof gives them as text and the template writes objects in another way.

@@ -120,7 +120,7 @@ impl Proof<'_> {
         let judge = self.judge_with(template);
         let own = self.cases.iter().filter(|_| !reads_own).filter_map(|case| match judge.fate(case) {
             Fate::Failed(failure) if self.is_meant(case) => Some((failure.part, case.clone())),
-            Fate::Lost(loss) if loss.has_mark => Some((loss.part, case.clone())),
+            Fate::Lost(loss) if loss.has_mark && self.is_meant(case) => Some((loss.part, case.clone())),
             Fate::Passed | Fate::Lost(_) | Fate::Failed(_) => None,
         });
         let assumed = self.assumptions.iter().flat_map(Assumption::readable);

@@ -221,9 +221,11 @@ fn mark_in_text(part: Part, expected: &Answer, got: &Answer) -> Option<String> {
         _ => None,
     };
     let (wanted, got) = (texts(expected)?, texts(got)?);
-    let (before, after) = got.split_once(wanted.trim())?;
-    let mut edges = [before, after].map(str::trim).into_iter();
-    edges.find(|text| Segmentation::Words.is_distinctive(text)).map(|text| shortened(text, 60).into_owned())
+    let wanted = Some(wanted.trim()).filter(|wanted| !wanted.is_empty())?;
+    // A mark may contain the text, if that is short.
+    let edges = got.match_indices(wanted).flat_map(|(at, _)| [slice(&got, ..at), slice(&got, at + wanted.len()..)]);
+    let mark = edges.map(str::trim).find(|text| Segmentation::Words.is_distinctive(text));
+    mark.map(|text| shortened(text, 60).into_owned())
 }
 
 /// The messages of a case that is read one character at a time.
@@ -333,6 +335,7 @@ mod tests {
         for (part, got, mark) in [
             (Part::Content, texts("Yes!<glad>"), Some("<glad>")),
             (Part::Content, texts("<object>Yes!</object>"), Some("<object>")),
+            (Part::Content, texts("<Yes!>Yes!"), Some("<Yes!>")),
             (Part::Content, texts("Yes!?"), None),
             (Part::Content, texts("No!<glad>"), None),
             (Part::Reasoning, texts("Yes!").with_reasoning("Hm.\n<sure>"), Some("<sure>")),

@@ -285,7 +285,8 @@ impl<'t> Proof<'t> {
         };
         let begun = delimiters.begun(&self.cases, named_ids);
         let wrapped = delimiters.wrapped(&self.cases, named_ids);
-        let alone = delimiters.answers(named_ids).into_iter().chain(begun).chain(wrapped).collect();
+        let emphasized = delimiters.emphasized(named_ids);
+        let alone = delimiters.answers(named_ids).into_iter().chain(begun).chain(emphasized).chain(wrapped).collect();
         [cases(alone), cases(delimiters.behind_calls(named_ids))]
     }
 

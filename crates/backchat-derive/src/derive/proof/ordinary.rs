@@ -145,7 +145,7 @@ impl OrdinaryDelimiters {
         found
     }
 
-    /// An answer that begins as reasoning does, with other text behind it than the white space of these renders, or with a sign
+    /// An answer that begins as reasoning does, with other text after it than the white space of these renders, or with a sign
     /// that prose sets around a word and at the start of a line.
     pub fn begun(&self, cases: &[Case], named_ids: bool) -> Option<TestAnswer> {
         let open = self.thought_start.as_deref()?;
@@ -164,6 +164,16 @@ impl OrdinaryDelimiters {
         };
         let name = format!("{} at the start of the answer", quoted(open));
         Some(TestAnswer::new(name, Answer::content(&format!("{open}{rest}")), Reach::Value, named_ids))
+    }
+
+    /// An answer whose first paragraph stands between the signs that open and close reasoning, as emphasis does: the bytes are those
+    /// of reasoning.
+    pub fn emphasized(&self, named_ids: bool) -> Option<TestAnswer> {
+        let [Some(open), Some(close)] = &self.reasoning else { return None };
+        let has_signs = open.trim().chars().all(is_sign) && close.trim().chars().all(is_sign) && close.contains('\n');
+        let name = || format!("{} around the first paragraph of the answer", quoted(open));
+        let answer = || Answer::content(&format!("{open}One.{close}Two."));
+        has_signs.then(|| TestAnswer::new(name(), answer(), Reach::Value, named_ids))
     }
 
     /// An answer with signs around its words that the template takes for marks of content, as quotes and fences, which only
@@ -201,7 +211,9 @@ fn signs_of_content(content: &Field) -> Vec<String> {
         let word = text.trim_start_matches(is_sign);
         word.len() < text.len() && word.chars().all(char::is_alphanumeric)
     };
-    examples.iter().filter(|text| is_ordinary(text) && is_signs(text.trim())).cloned().collect()
+    let is_mark = |text: &str| Segmentation::Words.is_distinctive(text);
+    let is_ordinary = |text: &&String| text.len() <= LONGEST && is_signs(text.trim()) && !is_mark(text.trim());
+    examples.iter().filter(is_ordinary).cloned().collect()
 }
 
 /// Arguments that end by themselves, as a field reads them. A list of calls is no prose.
@@ -257,9 +269,9 @@ fn is_plain(c: char) -> bool {
     c.is_alphanumeric() || c.is_whitespace() || "`:;.,()*#=!?@/{}\\\"'_-$%&+~^".contains(c)
 }
 
-/// Whether a character is punctuation, such as a dash.
+/// Whether a character is a sign, such as a dash or a quote of any script.
 fn is_sign(c: char) -> bool {
-    c.is_ascii_punctuation() || ('\u{2010}'..='\u{205E}').contains(&c)
+    !c.is_alphanumeric() && !c.is_whitespace() && !c.is_control()
 }
 
 /// A number in brackets that begins a text of this pattern, if no word may be there: prose has it as a note or a key.

@@ -132,8 +132,8 @@ pub struct Failure {
     pub got: Value,
 }
 
-/// A difference that no response template can avoid, because the message that came back renders to the same bytes; or an
-/// assumption of the template, with turns that it misreads because they do not meet it.
+/// A difference that no response template can avoid, because the message that came back renders to the same bytes, unless that is
+/// due to a marker in it; or an assumption of the template, with turns that it misreads because they do not meet it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Loss {
@@ -141,7 +141,7 @@ pub struct Loss {
     pub part: Part,
     /// How many conversations lose it.
     pub count: usize,
-    /// The values that are written alike.
+    /// What is lost, such as values that are written alike.
     pub message: String,
     /// The shortest turn that shows it.
     pub example: String,
@@ -245,7 +245,7 @@ impl Verdict {
     }
 
     /// Whether it holds, and no marker came back as text.
-    pub(in crate::derive) fn reads_marks(&self) -> bool {
+    pub(in crate::derive) fn holds_without_stray_marks(&self) -> bool {
         self.holds() && !self.losses.iter().any(|loss| loss.has_mark)
     }
 

@@ -124,14 +124,15 @@ impl Plan<'_> {
         }
         // The last call consumes an end of the section that content cannot leave out, unless it ends a list.
         let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
-        let is_mark =
+        let has_mark =
             end.is_some_and(|end| self.wire.section_marks(end).iter().any(|mark| self.wire.is_distinct(mark)));
-        // Content leaves out a mark but not the white space before it, which the opening of another call would need.
-        let end = end.filter(|_| !is_mark || self.leaves_white_space());
+        // Content leaves out the mark but keeps the white space before it: the last call takes both, or the white space would be
+        // content of its own.
+        let end = end.filter(|_| !has_mark || self.leaves_white_space());
         match end.map(|end| self.section_ends(end)) {
             Some(end) => {
                 followers.retain(|other| *other != end);
-                let at_end = if is_mark { String::new() } else { format!("(?=\\s*(?:{}))", self.ends_of_turn()) };
+                let at_end = if has_mark { String::new() } else { format!("(?=\\s*(?:{}))", self.ends_of_turn()) };
                 format!("(?:\\s*{}|(?={}))", self.with_space(format!("{end}{at_end}")), self.followed_by(&followers))
             }
             None => format!("(?={})", self.followed_by(&followers)),

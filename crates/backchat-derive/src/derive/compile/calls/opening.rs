@@ -232,7 +232,7 @@ impl Plan<'_> {
             let next = text_after(rest, follows);
             let next = next.as_ref();
             let is_last = rest.iter().all(|piece| piece.text().is_some_and(|text| text.trim().is_empty()));
-            // Without a mark before it, a name is a word, unless it stands between a sign at the start of a line and a text.
+            // A name with no mark before it is a word, unless a sign at the start of a line comes before it and text after it.
             let is_between = self.opens_line() && !(is_last && self.wire.pairs().is_some());
             let is_weak = !is_between
                 && !self.is_mark(&self.cut.open)
@@ -376,7 +376,7 @@ impl Plan<'_> {
     }
 }
 
-/// The text after a part of a head; behind white space, which does not end a name, what follows the head.
+/// The text after a part of a head. If only white space is left, that and the text after the head.
 fn text_after<'t>(rest: &'t [CallPart], follows: &'t str) -> Cow<'t, str> {
     match rest {
         [] => follows.into(),

@@ -56,7 +56,7 @@ impl Untaken {
         let (case, failure) = misread.min_by_key(|(case, _)| case.text.len())?;
         let condition = self.condition.split_whitespace().collect::<Vec<_>>().join(" ");
         let message = format!(
-            "no conversation of the proof has `{}` {} (line {}); the draft does not read the turns that the template writes then",
+            "no conversation of the proof has `{}` {} (line {}); the draft misreads turns that the template writes then",
             shortened(&condition, QUOTED),
             self.holds,
             self.line
