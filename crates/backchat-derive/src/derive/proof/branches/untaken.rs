@@ -12,7 +12,7 @@ use backchat_chat::{Assumed, Ran, Relation, branches, ended};
 use backchat_core::diagnostic::{line_column, shortened};
 use backchat_core::json::Value;
 use backchat_core::text::{common_end, common_start, slice};
-use backchat_probe::coverage::{Coverage, Goal, Sought, is_about_kind, is_usual_role, mentions};
+use backchat_probe::coverage::{Coverage, Goal, Sought, is_about_kind, is_usual_role, mentions, places};
 use backchat_probe::probe::{Answer, Message, Prober, Setting};
 use std::ops::Range;
 
@@ -47,7 +47,8 @@ impl Untaken {
         let is_about = |case: &Case| {
             let mut usual = self.usual.iter().filter(|usual| usual.name == case.name);
             let is_other = |usual: &Case| (&usual.text, &usual.prompted) != (&case.text, &case.prompted);
-            usual.any(|usual| is_other(usual) && !matches!(judge.fate(usual), Fate::Failed(_)))
+            let is_twin = |usual: &Case| is_other(usual) && writes_alike(usual, case);
+            usual.any(|usual| is_twin(usual) && !matches!(judge.fate(usual), Fate::Failed(_)))
         };
         let misread = self.cases.iter().filter_map(|case| match judge.fate(case) {
             Fate::Failed(failure) if is_about(case) => Some((case, failure)),
@@ -63,6 +64,13 @@ impl Untaken {
         );
         Some(Loss { is_assumed: true, ..Loss::new(failure.part, message, &case.text) })
     }
+}
+
+/// Whether two turns have every text of the answer equally often. Otherwise the answer contradicts what is assumed of it, as
+/// content without a mark at which the template splits it.
+fn writes_alike(usual: &Case, case: &Case) -> bool {
+    let count = |case: &Case, said: &str| case.text.matches(said).count();
+    places(&case.said).iter().all(|(_, said)| said.is_empty() || count(usual, said) == count(case, said))
 }
 
 /// What a message has between backticks.
@@ -268,6 +276,19 @@ mod tests {
             let marked = format!("{{{{ {condition} }}}}{{{{ m.content }}}}");
             assert_eq!(assumed(&CHAT.replacen("{{ m.content }}", &marked, 1)), [""; 0], "{condition}");
         }
+    }
+
+    #[test]
+    fn a_branch_is_not_named_if_the_answer_contradicts_it() {
+        let arguments = "{{ c.function.arguments | tojson }}";
+        let branch = |other: &str| {
+            let other = format!("{{% if c.function.arguments != '' %}}{arguments}{{% else %}}{other}{{% endif %}}");
+            assumed(&CHAT.replacen(arguments, &other, 1))
+        };
+        // These calls have arguments.
+        assert_eq!(branch("<none>{}"), [""; 0]);
+        let written = branch(&format!("<none>{arguments}"));
+        assert!(written.iter().any(|loss| loss.contains("`c.function.arguments != ''` false")), "{written:?}");
     }
 
     #[test]
