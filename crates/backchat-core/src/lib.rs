@@ -8,6 +8,7 @@ pub mod python;
 #[cfg(feature = "serde")]
 pub mod serde;
 pub mod text;
+pub mod unicode;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use json::Value;

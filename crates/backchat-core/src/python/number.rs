@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::sync::LazyLock;
 
-use super::printable::ranges;
 use super::space;
+use crate::unicode::DIGITS;
 
 /// The most digits that `int()` converts from decimal text.
 pub const MAX_DIGITS: usize = 4300;
@@ -146,13 +145,10 @@ fn without_leading_zeros(digits: &str) -> &str {
 
 /// The ASCII digit of the same value, for a decimal digit of any script.
 fn decimal_digit(c: char) -> Option<char> {
-    let at = DIGIT_RANGES.partition_point(|&(_, last)| last < c);
-    let &(zero, last) = DIGIT_RANGES.get(at)?;
-    (zero <= c && c <= last).then(|| char::from_digit((c as u32 - zero as u32) % 10, 10)).flatten()
+    // Each range starts at a zero, and every ten digits make a set.
+    let &(zero, _) = DIGITS.range_of(c)?;
+    char::from_digit((c as u32 - zero as u32) % 10, 10)
 }
-
-/// The ranges of Unicode's decimal digits. Each starts at a zero, and every ten digits make a set.
-static DIGIT_RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"\d", ('0', '9')));
 
 /// The digits and the exponent of a finite number in scientific notation: the shortest digits that read back, or
 /// `precision` digits after the point.
@@ -311,8 +307,8 @@ mod tests {
 
     #[test]
     fn the_digits_of_every_script_come_in_tens() {
-        assert!(DIGIT_RANGES.len() > 50);
-        for &(first, last) in DIGIT_RANGES.iter() {
+        assert!(DIGITS.ranges().len() > 50);
+        for &(first, last) in DIGITS.ranges() {
             assert_eq!((last as u32 - first as u32 + 1) % 10, 0, "{first:?}");
         }
     }

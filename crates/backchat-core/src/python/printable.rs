@@ -2,28 +2,23 @@
 
 use std::sync::LazyLock;
 
-use regex_syntax::hir::{Class, HirKind};
+use crate::unicode::{CharSet, property};
 
 /// Whether `repr` leaves a character as it is.
 pub fn is_printable(c: char) -> bool {
-    let at = RANGES.partition_point(|(_, last)| *last < c);
-    RANGES.get(at).is_some_and(|(first, _)| *first <= c)
+    PRINTABLE.contains(c)
 }
 
-/// The printable ranges: every character that Unicode 14 assigns, the version of Python 3.11, except those of the
-/// categories "other" and "separator". The space is printable.
-static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"[ [\p{age:14.0}--[\p{C}\p{Z}]]]", (' ', '~')));
-
-/// The ranges of a class of characters, in order; `of_ascii` is its ASCII part.
-pub(super) fn ranges(class: &str, of_ascii: (char, char)) -> Vec<(char, char)> {
-    match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
-        Ok(HirKind::Class(Class::Unicode(class))) => class.iter().map(|range| (range.start(), range.end())).collect(),
-        other => {
-            debug_assert!(false, "a class of characters was read as {other:?}");
-            vec![of_ascii]
-        }
+/// Every character that Unicode 14 assigns, the version of Python 3.11, except those of the categories "other" and "separator". The
+/// space is printable.
+static PRINTABLE: LazyLock<CharSet> = LazyLock::new(|| {
+    let mut set = property("Age=14.0").unwrap_or_default();
+    for name in ["C", "Z"] {
+        set.subtract(&property(name).unwrap_or_default());
     }
-}
+    set.add(' ', ' ');
+    set
+});
 
 #[cfg(test)]
 mod tests {

@@ -2,10 +2,11 @@
 //! are newer than Python 3.11's.
 
 use super::space::is_space;
+use crate::unicode::WORD;
 
 /// A character that `\w` of Python's `regex` module matches.
 pub fn is_word(c: char) -> bool {
-    regex_syntax::try_is_word_character(c).unwrap_or(false)
+    if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { WORD.contains(c) }
 }
 
 /// `str.isdigit()` for ASCII digits, superscripts and subscripts; Python accepts the digits of every script.

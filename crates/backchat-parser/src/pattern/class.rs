@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::set::{self, CharSet};
+use backchat_core::unicode::{CharSet, WORD};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Class {
@@ -132,7 +132,6 @@ pub(super) fn full_fold(c: char) -> impl Iterator<Item = char> {
 
 /// Whether a group can have this name.
 pub(super) fn is_group_name(name: &str) -> bool {
-    let word = set::perl('w', false);
     let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| word.contains(c))
+    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| WORD.contains(c))
 }

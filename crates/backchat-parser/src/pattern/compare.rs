@@ -4,6 +4,7 @@ use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, BYTES_PER_UNIT};
 use super::tree::Assertion;
 use backchat_core::python::text::is_word;
+use backchat_core::unicode::CharSet;
 
 /// The cost of folding a character, in units of work.
 const FOLD: usize = 64;
@@ -129,7 +130,7 @@ impl Attempt {
             return false;
         }
         self.charge(CASES);
-        let mut set = super::set::CharSet::of(one, one);
+        let mut set = CharSet::of(one, one);
         set.fold();
         set.contains(other)
     }

@@ -3,8 +3,8 @@
 use super::PatternError;
 use super::class::Class;
 use super::read_regex::PatternReader;
-use super::set::{self, CharSet};
 use super::tree::{Assertion, Node};
+use backchat_core::unicode::{self, CharSet, perl};
 
 /// One member of a character set.
 enum Member {
@@ -92,13 +92,13 @@ impl PatternReader<'_> {
             'r' => Member::Char('\r'),
             't' => Member::Char('\t'),
             'v' => Member::Char('\u{b}'),
-            'd' | 'w' | 's' => Member::Set(set::perl(c, ascii)),
+            'd' | 'w' | 's' => Member::Set(perl(c, ascii)),
             'D' | 'W' | 'S' => {
-                let mut set = set::perl(c.to_ascii_lowercase(), ascii);
+                let mut set = perl(c.to_ascii_lowercase(), ascii);
                 set.negate();
                 Member::Set(set)
             }
-            'h' => Member::Set(set::property("blank").unwrap_or_default()),
+            'h' => Member::Set(unicode::property("blank").unwrap_or_default()),
             'p' | 'P' => self.property(c == 'P')?,
             'x' => Member::Char(self.code(2, start)?),
             'u' if self.is_of_schema && self.text.rest().starts_with('{') => Member::Char(self.braced_code(start)?),
@@ -157,7 +157,7 @@ impl PatternReader<'_> {
             Some(name) => (name, true),
             None => (name, false),
         };
-        let Some(mut set) = set::property(name) else {
+        let Some(mut set) = unicode::property(name) else {
             return Err(PatternError::new(format!("unknown property `{name}`"), here.at()));
         };
         if negated != caret {
@@ -252,7 +252,7 @@ impl PatternReader<'_> {
             let negated = self.text.eat('^');
             let name = self.text.take(usize::MAX, |c| c.is_ascii_alphanumeric() || c == '_').to_owned();
             if self.text.skip(":]") {
-                let set = set::property(&name);
+                let set = unicode::property(&name);
                 let mut set = set.ok_or_else(|| PatternError::new(format!("unknown class `{name}`"), here.at()))?;
                 if negated {
                     set.negate();

@@ -27,7 +27,6 @@ mod read_regex;
 mod regular;
 mod runs;
 mod search;
-mod set;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::PatternError;
 use super::class::Class;
-use super::set::CharSet;
 use super::tree::{Assertion, Greed, Node};
 use backchat_core::text::Cursor;
+use backchat_core::unicode::CharSet;
 
 /// How deeply groups may be nested.
 const MAX_DEPTH: usize = 200;

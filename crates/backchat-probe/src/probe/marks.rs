@@ -7,11 +7,10 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex_syntax::hir::{Class, HirKind};
-
 use super::steady::is_varying;
 use backchat_chat::charge;
 use backchat_core::text::slice;
+use backchat_core::unicode::{CharSet, property};
 
 /// The punctuation that forms one mark with the word after it.
 const LEADING: &str = "@#$%~^";
@@ -286,12 +285,12 @@ fn is_word(c: char) -> bool {
 
 /// Whether a character opens a bracket, of any script.
 pub fn is_opening(c: char) -> bool {
-    c == '<' || OPENING.iter().any(|(from, to)| (*from..=*to).contains(&c))
+    c == '<' || OPENING.contains(c)
 }
 
 /// Whether a character closes a bracket, of any script.
 pub fn is_closing(c: char) -> bool {
-    c == '>' || CLOSING.iter().any(|(from, to)| (*from..=*to).contains(&c))
+    c == '>' || CLOSING.contains(c)
 }
 
 /// Whether a character closes this bracket.
@@ -303,16 +302,14 @@ fn closes(open: char, c: char) -> bool {
     }
 }
 
-static OPENING: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"[\p{Ps}\p{Pi}]"));
-static CLOSING: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"[\p{Pe}\p{Pf}]"));
+static OPENING: LazyLock<CharSet> = LazyLock::new(|| either("Ps", "Pi"));
+static CLOSING: LazyLock<CharSet> = LazyLock::new(|| either("Pe", "Pf"));
 
-/// The characters of a class, as ranges.
-fn ranges(class: &str) -> Vec<(char, char)> {
-    let Ok(parsed) = regex_syntax::Parser::new().parse(class) else { return Vec::new() };
-    match parsed.kind() {
-        HirKind::Class(Class::Unicode(class)) => class.iter().map(|range| (range.start(), range.end())).collect(),
-        _ => Vec::new(),
-    }
+/// The members of two general categories.
+fn either(one: &str, other: &str) -> CharSet {
+    let mut set = property(one).unwrap_or_default();
+    set.union(&property(other).unwrap_or_default());
+    set
 }
 
 /// The closing counterpart of an opening mark, by convention.

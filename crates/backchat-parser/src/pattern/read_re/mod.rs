@@ -12,9 +12,9 @@ use std::collections::HashMap;
 use super::PatternError;
 use super::class::Class;
 use super::read_regex::{Flags, ParsedPattern};
-use super::set::{self, CharSet};
 use super::tree::{Assertion, Greed, Node};
 use backchat_core::text::Cursor;
+use backchat_core::unicode::{CharSet, perl, property};
 
 /// How deeply groups may be nested.
 const MAX_DEPTH: usize = 200;
@@ -233,16 +233,16 @@ impl<'p> ReReader<'p> {
             'w' if !ascii => {
                 let mut set = CharSet::of('_', '_');
                 for name in ["L", "N"] {
-                    set.union(&set::property(name).unwrap_or_default());
+                    set.union(&property(name).unwrap_or_default());
                 }
                 set
             }
             's' if !ascii => {
-                let mut set = set::perl('s', false);
+                let mut set = perl('s', false);
                 set.add('\u{1c}', '\u{1f}');
                 set
             }
-            other => set::perl(other, ascii),
+            other => perl(other, ascii),
         };
         if letter.is_ascii_uppercase() {
             set.negate();

@@ -2,9 +2,9 @@
 
 use super::super::PatternError;
 use super::super::class::Class;
-use super::super::set::CharSet;
 use super::super::tree::Node;
 use super::{ReReader, SetItem};
+use backchat_core::unicode::CharSet;
 
 impl ReReader<'_> {
     /// An escape that may also occur in a set.

@@ -1,15 +1,10 @@
-//! Sets of characters while a pattern is read.
-//!
-//! `regex-syntax` knows the members of properties and the cases of characters. Its own sets are sorted anew by every addition, and a
-//! `\w` has 770 ranges.
+//! Sets of characters.
 
-use std::sync::LazyLock;
-
-use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange, HirKind};
+use super::cases::other_cases;
 
 /// Ranges of characters, ascending, that do not touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CharSet {
+pub struct CharSet {
     ranges: Vec<(char, char)>,
 }
 
@@ -23,8 +18,13 @@ impl CharSet {
     }
 
     pub fn contains(&self, c: char) -> bool {
+        self.range_of(c).is_some()
+    }
+
+    /// The range that has a character.
+    pub fn range_of(&self, c: char) -> Option<&(char, char)> {
         let at = self.ranges.partition_point(|&(_, high)| high < c);
-        self.ranges.get(at).is_some_and(|&(low, _)| low <= c)
+        self.ranges.get(at).filter(|(low, _)| *low <= c)
     }
 
     pub fn add(&mut self, low: char, high: char) {
@@ -75,16 +75,47 @@ impl CharSet {
         self.ranges = gaps;
     }
 
+    /// Removes the members of another set.
+    pub fn subtract(&mut self, other: &Self) {
+        self.negate();
+        self.union(other);
+        self.negate();
+    }
+
+    /// Removes the members that another set has, too, and adds its others. Both are lists of places where membership changes.
+    pub(super) fn differ(&mut self, other: impl Iterator<Item = u32>) {
+        let ours = self.ranges.iter().flat_map(|&(low, high)| [low as u32, high as u32 + 1]);
+        let mut changes: Vec<u32> = ours.chain(other).collect();
+        changes.sort_unstable();
+        let alone: Vec<u32> = changes.chunk_by(u32::eq).filter(|same| same.len() == 1).flatten().copied().collect();
+        let ranges = alone.chunks_exact(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
+        *self = Self::ascending(ranges);
+    }
+
+    /// A set of ranges that ascend, each with the code after its last. Surrogates are no characters.
+    pub(super) fn ascending(ranges: impl Iterator<Item = (u32, u32)>) -> Self {
+        let mut merged: Vec<(char, char)> = Vec::new();
+        for (low, next) in ranges {
+            let (Some(low), Some(high)) = (char::from_u32(low), next.checked_sub(1).and_then(char::from_u32)) else {
+                continue;
+            };
+            match merged.last_mut() {
+                Some(last) if low as u32 == last.1 as u32 + 1 => last.1 = high,
+                _ => merged.push((low, high)),
+            }
+        }
+        Self { ranges: merged }
+    }
+
     /// Adds everything that differs from a member only in case: simple case folding and the Turkish i's, which `regex` holds equal
     /// to `i` and `I`.
     pub fn fold(&mut self) {
         let turkish = [('i', 'İ'), ('I', 'ı')];
         let had = turkish.map(|(plain, turkish)| (self.contains(plain), self.contains(turkish)));
-        let ranges = self.ranges.iter().map(|&(low, high)| ClassUnicodeRange::new(low, high));
-        let mut folded = ClassUnicode::new(ranges);
-        // Cannot fail: the case tables are compiled in.
-        let _ = folded.try_case_fold_simple();
-        *self = Self::from(&folded);
+        let mut others: Vec<char> = self.ranges.iter().flat_map(|&(low, high)| other_cases(low, high)).collect();
+        others.sort_unstable();
+        others.dedup();
+        self.union(&Self::ascending(others.into_iter().map(|c| (c as u32, c as u32 + 1))));
         for ((plain, turkish), (has_plain, has_turkish)) in turkish.into_iter().zip(had) {
             if has_plain {
                 self.add(turkish, turkish);
@@ -103,12 +134,6 @@ impl CharSet {
     }
 }
 
-impl From<&ClassUnicode> for CharSet {
-    fn from(class: &ClassUnicode) -> Self {
-        Self { ranges: class.ranges().iter().map(|range| (range.start(), range.end())).collect() }
-    }
-}
-
 fn after(c: char) -> Option<char> {
     (c < char::MAX).then(|| if c == '\u{d7ff}' { '\u{e000}' } else { char::from_u32(c as u32 + 1).unwrap_or(c) })
 }
@@ -117,66 +142,11 @@ fn before(c: char) -> Option<char> {
     (c > '\0').then(|| if c == '\u{e000}' { '\u{d7ff}' } else { char::from_u32(c as u32 - 1).unwrap_or(c) })
 }
 
-/// The set of `\d`, `\w` or `\s`.
-pub(super) fn perl(letter: char, ascii_only: bool) -> CharSet {
-    static DIGITS: LazyLock<CharSet> = LazyLock::new(|| property("Nd").unwrap_or_default());
-    static WORD: LazyLock<CharSet> = LazyLock::new(|| syntax(r"\w").unwrap_or_default());
-    static SPACE: LazyLock<CharSet> = LazyLock::new(|| property("White_Space").unwrap_or_default());
-    let known = match letter {
-        'd' => &DIGITS,
-        'w' => &WORD,
-        _ => &SPACE,
-    };
-    let mut set = CharSet::clone(known);
-    if ascii_only {
-        set.keep_ascii();
-    }
-    set
-}
-
-/// A property by name, such as `Lu`, `Greek` or `Script=Greek`; `None` if the name is unknown.
-pub(super) fn property(name: &str) -> Option<CharSet> {
-    let name = name.trim().replace(':', "=");
-    if name.is_empty() || name.contains(['{', '}', '\\']) {
-        return None;
-    }
-    let plain: String = name.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).collect::<String>().to_lowercase();
-    // A `char` is never a surrogate, so `regex-syntax` has no set of them; the reference knows the empty one.
-    if matches!(plain.strip_prefix("gc=").unwrap_or(&plain), "cs" | "surrogate") {
-        return Some(CharSet::default());
-    }
-    let posix = match plain.strip_prefix("posix").unwrap_or(&plain) {
-        "alnum" => Some(r"[\p{Alphabetic}\p{Nd}]"),
-        "blank" => Some(r"[\t\p{Zs}]"),
-        "cntrl" => Some(r"\p{Cc}"),
-        "graph" => Some(r"[^\s\p{Cc}\p{Cn}]"),
-        "print" => Some(r"[[^\s\p{Cc}\p{Cn}]\p{Zs}]"),
-        "word" => Some(r"\w"),
-        "xdigit" => Some(r"[0-9A-Fa-f\u{FF10}-\u{FF19}\u{FF21}-\u{FF26}\u{FF41}-\u{FF46}]"),
-        "l&" => Some(r"\p{LC}"),
-        "any" => Some(r"(?s:.)"),
-        "assigned" => Some(r"\P{Cn}"),
-        _ => None,
-    };
-    posix.and_then(syntax).or_else(|| syntax(&format!(r"\p{{{name}}}"))).or_else(|| {
-        let script = plain.strip_prefix("is").filter(|script| !script.is_empty())?;
-        syntax(&format!(r"\p{{{script}}}"))
-    })
-}
-
-/// The set of a class written in Rust's syntax.
-fn syntax(source: &str) -> Option<CharSet> {
-    match regex_syntax::parse(source).ok()?.into_kind() {
-        HirKind::Class(regex_syntax::hir::Class::Unicode(set)) => Some(CharSet::from(&set)),
-        HirKind::Class(regex_syntax::hir::Class::Bytes(set)) => Some(CharSet::from(&set.to_unicode_class()?)),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
     fn reference(ranges: &[(char, char)]) -> ClassUnicode {
         ClassUnicode::new(ranges.iter().map(|&(low, high)| ClassUnicodeRange::new(low, high)))
@@ -233,30 +203,5 @@ mod tests {
         set.fold();
         let members: String = set.ranges().iter().flat_map(|&(low, high)| low..=high).collect();
         assert_eq!(members, "IJKijk\u{130}\u{212a}");
-    }
-
-    #[test]
-    fn names_of_posix_are_sets_of_properties() {
-        for (name, members, others) in [
-            ("alnum", "aé7٣", "_ -"),
-            ("posix_blank", "\t \u{3000}", "\n\u{2028}"),
-            ("graph", "a!\u{e000}", " \n\u{a0}\0\u{378}"),
-            ("Print", "a! \u{a0}\u{3000}", "\n\t\0\u{2028}"),
-            ("cntrl", "\0\u{85}", "a "),
-            ("xdigit", "09afAF０Ｆ", "gG／"),
-            ("word", "a_é\u{200d}", "-"),
-            ("l&", "aÀǅ", "ªא1"),
-            ("any", "\0\u{10ffff}", ""),
-            ("assigned", "a", "\u{378}"),
-            ("Surrogate", "", "a\u{d7ff}\u{e000}"),
-            ("gc: Cs", "", "a"),
-            ("is greek", "α", "a"),
-            ("Script: Greek", "α", "a"),
-        ] {
-            let set = property(name).unwrap_or_else(|| panic!("{name}"));
-            assert_eq!(members.chars().filter(|c| !set.contains(*c)).collect::<String>(), "", "{name}");
-            assert_eq!(others.chars().filter(|c| set.contains(*c)).collect::<String>(), "", "{name}");
-        }
-        assert!(["", "{", "a}b", r"\w", "posix", "Klingon"].iter().all(|name| property(name).is_none()));
     }
 }
