@@ -3,7 +3,8 @@
 
 use super::conversations::{Reach, TestAnswer};
 use super::{Case, Cutter, MOST_CASES, Proof, TurnStarts, conversations};
-use backchat_core::push_new;
+use backchat_core::json::{Object, Value};
+use backchat_core::{distinct, push_new};
 use backchat_probe::probe::Setting;
 
 /// How many combinations of settings are tried at most.
@@ -74,7 +75,7 @@ fn syntax(case: &Case) -> Option<&str> {
     Some(rest.split_once(value.as_str()?)?.0)
 }
 
-/// Combinations of settings of different variables, each of which has the same turn written differently. Those that only
+/// Combinations of settings, each of which has the same turn written differently. Those that only
 /// leave text out, as a value does for which a mark has no word, come last.
 fn combinations(cases: &[Case]) -> Vec<Setting> {
     let (usual, set): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.setting.is_empty());
@@ -87,7 +88,7 @@ fn combinations(cases: &[Case]) -> Vec<Setting> {
     let mut found = Vec::new();
     for writes in [true, false] {
         for case in &usual {
-            for combination in of_different_variables(&changes(case, writes)) {
+            for combination in combined(&changes(case, writes)) {
                 push_new(&mut found, combination);
             }
         }
@@ -102,9 +103,9 @@ fn leaves_out(text: &str, other: &str) -> bool {
     text.chars().all(|c| rest.any(|next| next == c))
 }
 
-/// Combinations of settings that share no variable: first pairs, then three, and so on; of each number, first those with
+/// Combinations of settings: first pairs, then three, and so on; of each number, first those with
 /// the first value of each variable.
-fn of_different_variables(settings: &[&Setting]) -> Vec<Setting> {
+fn combined(settings: &[&Setting]) -> Vec<Setting> {
     let most = MOST_TRIED + MOST_ASKED;
     let place = |at: usize, one: &Setting| {
         settings.iter().take(at).filter(|other| one.keys().any(|name| other.contains_key(name))).count()
@@ -118,11 +119,8 @@ fn of_different_variables(settings: &[&Setting]) -> Vec<Setting> {
         let mut longer = Vec::new();
         for (end, places, known) in &last {
             let others = singles.iter().skip(end + 1);
-            for (at, place, one) in others.filter(|(.., one)| one.keys().all(|name| !known.contains_key(name))) {
-                let mut both = known.clone();
-                both.extend(one.iter().map(|(name, value)| (name.to_owned(), value.clone())));
-                longer.push((*at, places + place, both));
-            }
+            let joined = |(at, place, one): &(usize, usize, Setting)| Some((*at, places + place, joined(known, one)?));
+            longer.extend(others.filter_map(joined));
         }
         longer.sort_by_key(|(_, places, _)| *places);
         longer.truncate(most);
@@ -130,6 +128,29 @@ fn of_different_variables(settings: &[&Setting]) -> Vec<Setting> {
         last = longer;
     }
     found
+}
+
+/// Both settings at once; `None` if they set the same variable, unless its values are lists, of which it may have the items of
+/// both, or objects with other keys.
+fn joined(known: &Setting, other: &Setting) -> Option<Setting> {
+    let mut both = known.clone();
+    for (name, value) in other.iter() {
+        let value = match (known.get(name), value) {
+            (None, value) => value.clone(),
+            (Some(Value::List(had)), Value::List(new)) if !new.iter().all(|item| had.contains(item)) => {
+                Value::List(distinct(had.iter().chain(new).cloned()))
+            }
+            (Some(Value::Object(had)), Value::Object(new)) if !new.keys().any(|key| had.contains_key(key)) => had
+                .iter()
+                .chain(new.iter())
+                .map(|(key, value)| (key.to_owned(), value.clone()))
+                .collect::<Object>()
+                .into(),
+            _ => return None,
+        };
+        both.insert(name, value);
+    }
+    Some(both)
 }
 
 #[cfg(test)]
@@ -174,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn only_settings_of_different_variables_that_change_the_same_turn_are_tried_together() {
+    fn only_settings_combined_that_change_the_same_turn_are_tried_together() {
         let cases = [
             case(&[], "Yes.", "<a>Yes."),
             case(&[("x", "1")], "Yes.", "<b>Yes."),
@@ -186,6 +207,33 @@ mod tests {
         ];
         assert_eq!(combinations(&cases), ["1", "2"].map(|x| setting(&[("x", x), ("y", "1")])));
         assert_eq!(combinations(&cases[..3]), []);
+    }
+
+    #[test]
+    fn items_of_a_list_and_members_of_an_object_are_tried_at_once() {
+        let json = |text: &str| backchat_core::json::read(text).unwrap();
+        let of = |text: &str| json(text).as_object().unwrap().clone();
+        for (one, other, both) in [
+            (r#"{"x": ["a"]}"#, r#"{"x": ["b"]}"#, Some(r#"{"x": ["a", "b"]}"#)),
+            (r#"{"x": ["a", "b"]}"#, r#"{"x": ["b"]}"#, None),
+            (r#"{"x": {"a": 1}}"#, r#"{"x": {"b": 2}}"#, Some(r#"{"x": {"a": 1, "b": 2}}"#)),
+            (r#"{"x": {"a": 1}}"#, r#"{"x": {"a": 2, "b": 2}}"#, None),
+            (r#"{"x": 1}"#, r#"{"x": 2}"#, None),
+            (r#"{"x": 1}"#, r#"{"y": 2}"#, Some(r#"{"x": 1, "y": 2}"#)),
+        ] {
+            assert_eq!(joined(&of(one), &of(other)), both.map(of), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn the_mark_of_each_item_of_a_list_is_read_beside_that_of_another() {
+        let marks = "{{ '<cite/>' if 'citations' in features }}{{ '<box>' if 'boxed' in features }}";
+        let source = CHAT.replace(
+            "{{ m.content }}",
+            &format!("{{% if m.role == 'assistant' %}}{marks}{{% endif %}}{{{{ m.content }}}}"),
+        );
+        let has_both = |case: &Case| case.text.contains("<cite/><box>");
+        assert!(with_proof(&source, |proof| proof.cases.iter().any(has_both)), "{source}");
     }
 
     #[test]
@@ -212,7 +260,7 @@ mod tests {
         let values = ["1", "2", "3", "4", "5"];
         let settings: Vec<Setting> =
             ["x", "y", "z"].iter().flat_map(|name| values.map(|value| setting(&[(name, value)]))).collect();
-        let found = of_different_variables(&settings.iter().collect::<Vec<_>>());
+        let found = combined(&settings.iter().collect::<Vec<_>>());
         let first = [["x", "y"], ["x", "z"], ["y", "z"]].map(|pair| setting(&pair.map(|name| (name, "1"))));
         assert_eq!(found[..3], first);
         assert_eq!(found.len(), MOST_TRIED + MOST_ASKED);
