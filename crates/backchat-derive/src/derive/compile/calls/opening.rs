@@ -330,12 +330,16 @@ impl Plan<'_> {
     /// Looks ahead that the word after the mark of a call, if it has one, does not open content instead.
     fn no_content(&self) -> String {
         let own = format!("{}{}", self.cut.section, self.cut.open);
-        // What closes reasoning opens content if it also begins an answer without reasoning.
-        let closes = self.wire.reasoning.iter().filter(|reasoning| reasoning.empty.is_some());
-        let opens = [&self.wire.content.open].into_iter().chain(closes.map(|reasoning| &reasoning.close));
+        let opens = [self.wire.content.open.as_str()].into_iter().chain(self.closes_before_content());
         let is_word = |word: &&str| !word.is_empty() && word.chars().all(text::is_word);
         let words = opens.filter_map(|open| open.trim().strip_prefix(own.trim())).filter(is_word);
         words.map(|word| format!("(?!{}(?![\\w.-]))", escape(word))).collect()
+    }
+
+    /// What closes reasoning and opens content, as it also begins an answer without reasoning.
+    fn closes_before_content(&self) -> impl Iterator<Item = &str> {
+        let reasoning = self.wire.reasoning.iter().filter(|reasoning| reasoning.empty.is_some());
+        reasoning.map(|reasoning| reasoning.close.as_str())
     }
 
     /// Looks ahead that the text from the name on does not complete a marker that opens something else: if only a bracket
@@ -350,10 +354,10 @@ impl Plan<'_> {
         let reasoning = self.wire.reasoning.iter().map(|reasoning| reasoning.open.as_str());
         let content = &self.wire.content;
         let contents = [Some(&content.open), content.after_reasoning.as_ref().map(|(open, _)| open)];
-        let contents = contents.into_iter().flatten().map(String::as_str);
+        let contents = contents.into_iter().flatten().map(String::as_str).chain(self.closes_before_content());
         let markers = reasoning.chain(contents).chain([self.cut.section.as_str()]);
         let mut others: Vec<String> = Vec::new();
-        for rest in markers.filter_map(|marker| marker.trim().strip_prefix(lead)) {
+        for rest in markers.filter_map(|marker| marker.trim().strip_prefix(lead)).map(str::trim_start) {
             let end = rest.trim_start_matches(|c: char| text::is_word(c) || ".-".contains(c));
             let is_name = !end.is_empty() && end.len() < rest.len();
             if is_name && (end.starts_with(next) || next.starts_with(end)) {

@@ -276,6 +276,23 @@ fn a_word_that_opens_content_is_not_the_name_of_a_call() {
 }
 
 #[test]
+fn a_mark_that_opens_content_is_not_that_of_a_call() {
+    let thought = Reasoning { empty: Some("<to user>".to_owned()), ..reasoning("<plan>", "<to user>") };
+    let wire = WireFormat {
+        reasoning: Some(thought),
+        ..wire_with(["", "<to ", "", "", ""], named_body(">", Arguments::Json))
+    };
+    for (text, content, calls) in [
+        ("<plan>Hm.<to user>{\"a\": 1}<end>", "{\"a\": 1}", ""),
+        ("<to user>{\"a\": 1}<end>", "{\"a\": 1}", ""),
+        ("<plan>Hm.<to user>Yes.<to users>{\"a\": 1}<end>", "Yes.", "users{\"a\": 1}"),
+    ] {
+        let (said, made) = plain(&wire, text);
+        assert_eq!((said.as_str(), made.concat().as_str()), (content, calls), "{text}");
+    }
+}
+
+#[test]
 fn a_name_with_a_number_is_an_id() {
     let text = |text: &str| CallPart::Text(text.to_owned());
     let numbered = [CallPart::Name, text(":"), CallPart::Counter(0), text("<args>")];
