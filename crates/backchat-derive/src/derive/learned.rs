@@ -350,6 +350,22 @@ mod tests {
     }
 
     #[test]
+    fn a_guard_that_readers_made_a_mark_comes_back_if_they_refuse_what_is_learned() {
+        let part = |of: &str, text: &str| format!("--=part\nof: {of}\n\n{{{{ {text} }}}}\n");
+        let source = format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}\
+             {{% if m.reasoning_content %}}{}{{% endif %}}{{% if m.content %}}{}{{% endif %}}\
+             {{% for c in m.tool_calls or [] %}}{}{{% endfor %}}--=part--\
+             {{% else %}}{{{{ m.content }}}}{{% endif %}}<end>{{% endfor %}}{{% if add_generation_prompt %}}<assistant>{{% endif %}}",
+            part("thought", "m.reasoning_content"),
+            part("text", "m.content"),
+            part("call {{ c.function.name }}", "c.function.arguments | tojson"),
+        );
+        let options = Options::default().variables(Object::from([("eos_token".to_owned(), "</s>".into())]));
+        assert_eq!(derive(&source, &options).status, Status::Proved, "{source}");
+    }
+
+    #[test]
     fn what_was_dropped_for_readers_that_refuse_what_is_learned_comes_back() {
         let said = "{{ '<say>' + m.content + '</say>' if m.role == 'assistant' and m.content and wrap | default(true) \
                     else m.content or '' }}";

@@ -287,7 +287,7 @@ struct Attempt {
     avoided: Vec<Refusal>,
     /// The alternatives of delimiters that were dropped for the readers.
     dropped: Vec<(String, String)>,
-    /// The draft without that, if an alternative was dropped.
+    /// The draft before it was changed for the readers, if it was.
     whole: Option<Value>,
     /// How many readers were requested.
     requested: usize,
@@ -326,7 +326,7 @@ impl Attempt {
         keep(&mut best, as_it_is);
         for way in job.readers.ways(&draft).into_iter().take(most) {
             let Some(mut attempt) = Self::prove(way, job) else { continue };
-            attempt.whole = (!attempt.dropped.is_empty()).then(|| draft.clone());
+            attempt.whole = (attempt.draft != draft).then(|| draft.clone());
             // An alternative that no conversation of the proof needs may be that of a branch.
             if !attempt.dropped.is_empty() && attempt.reads_all() {
                 let known = *unread.get_or_insert_with(|| whole.unread_branches(job));
@@ -349,7 +349,7 @@ impl Attempt {
         let learn = |attempt: Self| attempt.with_joined_text(job).with_lessons(job).with_branches(job);
         let taught = learn(self);
         let Some(whole) = whole.filter(|_| !taught.refusals.is_empty()) else { return taught };
-        // Readers refuse what was learned, so that an alternative was dropped for them in vain.
+        // Readers refuse what was learned, so that the draft was changed for them in vain.
         let reads = |attempt: &Self| (attempt.rank(), attempt.unread_branches(job));
         let other = Self::prove(Fitted { template: whole, dropped: Vec::new() }, job).map(learn);
         other.filter(|other| reads(other) < reads(&taught)).unwrap_or(taught)
