@@ -1,7 +1,8 @@
 //! Properties by name.
 //!
-//! `names.txt` has the names of a property's values, the value in line *n* behind the property's own names being that of number *n*
-//! in its table; of the general categories the first is 0, and some are several. The names in the last part are sets.
+//! Each part of `names.txt` is a property with its values, a line each: the value in line *n* behind the property's own names has the
+//! number *n* in the table. The general categories are numbered from 0, and a name before a colon stands for several. The last part
+//! has the properties that characters have or lack.
 
 use super::set::CharSet;
 use super::tables::{differing, with_value};
@@ -25,8 +26,13 @@ pub fn property(name: &str) -> Option<CharSet> {
     }
 }
 
+/// The characters of `\w`.
+pub(super) fn word() -> CharSet {
+    union(&["Alphabetic", "M", "Nd", "Pc", "Join_Control"])
+}
+
 /// The members of several properties.
-pub(super) fn union(names: &[&str]) -> CharSet {
+fn union(names: &[&str]) -> CharSet {
     let mut union = CharSet::default();
     for set in names.iter().filter_map(|name| property(name)) {
         union.union(&set);
@@ -55,7 +61,7 @@ fn posix(name: &str) -> Option<CharSet> {
             set.union(&union(&["Zs"]));
             set
         }
-        "word" => super::WORD.clone(),
+        "word" => word(),
         "xdigit" => union(&["Hex_Digit"]),
         "l&" => union(&["LC"]),
         _ => return None,
@@ -75,8 +81,7 @@ fn value_of(property: &str, value: &str) -> Option<CharSet> {
 }
 
 fn named(name: &str) -> Option<CharSet> {
-    let set = || lines(VALUED).position(|names| is_one_of(names, name));
-    if let Some(at) = set() {
+    if let Some(at) = lines(VALUED).position(|names| is_one_of(names, name)) {
         let scripts = lines(SCRIPT).count() - 1;
         return Some(differing(VALUED + scripts + at, |numbers| categories(numbers.next().unwrap_or_default())));
     }
