@@ -340,6 +340,13 @@ impl Pairs {
         Some(Arguments::Dialect { unquoted_keys: key.is_empty(), quotes, null })
     }
 
+    /// Whether every form of an argument has a word between its key and its value, such as the name of an attribute.
+    pub(crate) fn has_word_in_gap(&self) -> bool {
+        let own = self.values.typed.as_ref().map_or(&self.gap, |typed| &typed.prefix);
+        let mut gaps = self.forms.iter().map(|form| &form.gap).chain([own]);
+        gaps.all(|gap| gap.contains(char::is_alphanumeric))
+    }
+
     /// Whether the keys of an object that is a value have no quotes, while strings are JSON.
     pub fn has_bare_inner_keys(&self) -> bool {
         let is_bare = |object: &str| {

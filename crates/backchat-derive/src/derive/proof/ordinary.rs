@@ -13,6 +13,13 @@ use backchat_probe::probe::marks::{Segmentation, is_closing, is_opening};
 /// Bytes of the longest delimiter that ordinary text may contain.
 const LONGEST: usize = 60;
 
+/// Answers that end in HTML, each with the tag that may be read as the name of a call.
+const HTML: [(&str, &str); 3] = [
+    ("<ul>", "Like so:\n<ul><li>one</li></ul>"),
+    ("<ul>", "Like so:\n<ul>\n<li>one</li>\n</ul>"),
+    ("<td></td>", "Like so:\n<td></td>"),
+];
+
 /// What one draft reads as delimiters of calls, reasoning or strings, if that is ordinary text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrdinaryDelimiters {
@@ -27,6 +34,8 @@ pub(super) struct OrdinaryDelimiters {
     named: Option<String>,
     /// A sign and a call's name, if these open calls before a brace: prose has mentions and paths.
     mention: Option<String>,
+    /// Whether a tag that is the name of a call opens calls: HTML has such tags.
+    has_named_tags: bool,
     reasoning: [Option<String>; 2],
     /// The text, not a mark, that opens reasoning at the start of a turn alone.
     thought_start: Option<String>,
@@ -63,6 +72,7 @@ impl OrdinaryDelimiters {
             arguments: calls.and_then(typical_arguments),
             named: calls.and_then(|field| opening_before_brace(field, is_named)),
             mention: calls.and_then(|field| opening_before_brace(field, is_mention)).map(|text| text.trim().to_owned()),
+            has_named_tags: calls.is_some_and(opens_with_named_tag),
             reasoning: both(reasoning),
             thought_start: reasoning.and_then(|field| start_of_thought(field.open.as_ref()?.pattern())),
             content: template.field("content").map(signs_of_content).unwrap_or_default(),
@@ -73,7 +83,9 @@ impl OrdinaryDelimiters {
     /// The answers for one draft whose delimiters are ordinary text: such text in content, reasoning and arguments.
     pub fn answers(&self, named_ids: bool) -> Vec<TestAnswer> {
         let OrdinaryDelimiters { calls: [open, close], numbered, reasoning, strings, named, mention, .. } = self;
-        let mut said: Vec<(String, Answer)> = Vec::new();
+        let html = HTML.iter().filter(|_| self.has_named_tags);
+        let mut said: Vec<(String, Answer)> =
+            html.map(|(tag, text)| (format!("{} in the answer", quoted(tag)), Answer::content(text))).collect();
         if let Some(name) = named {
             let texts = ["Use {x}.".to_owned(), "Use\n{x}.".to_owned(), format!("Use {{x}} {name}b.")];
             said.extend(texts.map(|text| ("`Use {` in the answer".to_owned(), Answer::content(&text))));
@@ -253,6 +265,14 @@ fn name_in_brackets(field: &Field) -> Option<String> {
     matches!(field.open.as_ref()?.pattern().find_at(&other, 0), Ok(Some(_))).then_some(text)
 }
 
+/// Whether an opening captures a name that is the whole of a tag.
+fn opens_with_named_tag(field: &Field) -> bool {
+    let open = field.open.as_ref().map(Delimiter::pattern).filter(|open| open.names().any(|group| group == "name"));
+    let name = |text: &str| text.trim().strip_prefix('<')?.strip_suffix('>').map(str::to_owned);
+    let is_tag = |text: &String| name(text).is_some_and(|name| name.chars().all(char::is_alphanumeric));
+    open.is_some_and(|open| open.examples().iter().any(is_tag))
+}
+
 /// The text of an opening that matches only at the start of the turn, without white space around it, if it is no mark.
 fn start_of_thought(open: &Pattern) -> Option<String> {
     let mut texts = open.examples().iter().filter(|_| open.begins_the_text()).map(|text| text.trim());
@@ -297,6 +317,7 @@ fn is_code(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
+    use crate::derive::{Options, Status, derive};
 
     #[test]
     fn delimiters_that_answers_and_code_may_contain_are_ordinary() {
@@ -390,6 +411,27 @@ mod tests {
         ] {
             assert_eq!(open(pattern).as_deref(), text, "{pattern}");
         }
+    }
+
+    #[test]
+    fn html_may_be_a_call_whose_tag_is_its_name() {
+        let pairs = "{% for k, v in c.function.arguments.items() %}<{{ k }}{{ attribute }}>{{ v if v is string else v | tojson }}</{{ k }}>{% endfor %}";
+        let (before, _) = CHAT.split_once("<call>").unwrap();
+        let (_, after) = CHAT.split_once("<end>").unwrap();
+        let losses = |tag: &str, attribute: &str| {
+            let pairs = pairs.replace("{{ attribute }}", attribute);
+            let call = format!("<{tag}>{pairs}</{tag}>{{% endfor %}}<end>");
+            let derivation = derive(&format!("{before}{call}{after}"), &Options::default());
+            assert_eq!(derivation.status, Status::Proved, "{tag} {attribute}");
+            let losses = derivation.verdict.losses.iter().map(|loss| loss.message.as_str());
+            let taken = losses.filter_map(|loss| loss.strip_suffix(" in the answer is taken for a delimiter"));
+            taken.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let name = "{{ c.function.name }}";
+        assert_eq!(losses(name, ""), ["`<td></td>`", "`<ul>`"]);
+        // HTML has no such attribute, but a call without arguments looks like an empty tag.
+        assert_eq!(losses(name, " kind=\"{{ 'text' if v is string else 'json' }}\""), ["`<td></td>`"]);
+        assert_eq!(losses(&format!("call:{name}"), ""), [""; 0]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
 
 use super::super::channels::Channels;
-use super::super::pairs::{first_gap, key_word, string_or_other};
+use super::super::pairs::{first_gap, key_word, start, string_or_other};
 use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::super::{exact_start_of_answer, start_of_answer};
 use super::{Groups, Plan, json_text};
@@ -26,6 +26,8 @@ impl Plan<'_> {
                 format!("{}+\\s*{}", key_word(pairs, &pairs.gap), any_of(gaps))
             }
             _ if self.is_mark(&self.whole_opening()) => return String::new(),
+            // A word between key and value tells an argument from any other tag.
+            _ if pairs.has_word_in_gap() => start(pairs),
             open => escape(open),
         };
         match escape(close) {
