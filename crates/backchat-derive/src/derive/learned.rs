@@ -170,13 +170,13 @@ fn shortest_of_each(unread: &[(Part, Case)]) -> Vec<&Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::by_hand::{CHAT, read, said_calls, value};
+    use crate::derive::by_hand::{CHAT, losses_beside_null, read, said_calls, value};
     use crate::derive::{Options, Status, derive};
 
     /// The status of a derivation, its losses, and the text of its draft.
     fn derived(chat_template: &str) -> (Status, Vec<String>, String) {
         let derivation = derive(chat_template, &Options::default());
-        let losses = derivation.verdict.losses.iter().map(|loss| loss.message.clone()).collect();
+        let losses = losses_beside_null(&derivation.verdict.losses);
         (derivation.status, losses, derivation.response_template.map(|draft| draft.to_string()).unwrap_or_default())
     }
 

@@ -302,32 +302,45 @@ impl<'t> Setup<'_, 't> {
         Some(Assumption::new(message, self.cases_of(&called, &plain, &offering, Setting::new())))
     }
 
-    /// Calls whose absent content is passed in another way, if the template writes another text for it. A template that
-    /// prints null as Python does is at fault, not the draft.
+    /// Calls whose absent content is passed in another way, if the template writes another text for it.
     fn other_absent(&self, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
+        let own = self.cutter.request.request_shape.absent;
+        let others = [Absent::Empty, Absent::Null, Absent::Missing].into_iter().filter(|other| *other != own);
+        let mut printed = None;
+        for found in others.filter_map(|other| self.absent(other, said, usual)) {
+            if found.is_of_message {
+                return Some(found);
+            }
+            printed.get_or_insert(found);
+        }
+        printed
+    }
+
+    /// The same for content that is absent like this. No draft learns null as Python prints it: that is a fault of the template,
+    /// and an answer may be this word.
+    fn absent(&self, absent: Absent, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
         let Cutter { plain, offering, request, histories, .. } = self.cutter;
-        let own = request.request_shape;
+        let request_shape = RequestShape { absent, ..request.request_shape };
         let messages = [&histories.first()?.messages[..], &[Message::Assistant(called())]].concat();
         let [_, _, usual] = usual;
-        [Absent::Empty, Absent::Null, Absent::Missing].into_iter().filter(|other| *other != own.absent).find_map(|absent| {
-            let request_shape = RequestShape { absent, ..own };
-            offering.render_in(request_shape, &messages, &Setting::new(), false)?;
-            let [plain, offering] = [plain, offering].map(|prober| prober.with_shape(request_shape));
-            let [_, _, other] = self.outlook(&plain, &offering, &Setting::new());
-            let is_written = |text: &String| text.contains(needle::VALUES[0]) && !text.contains("None");
-            if other == *usual || !other.as_ref().is_some_and(is_written) {
-                return None;
-            }
-            let message = format!(
-                "the template writes calls whose content is {} differently from calls whose content is {}, which the draft reads",
-                absent.describe(),
-                own.absent.describe()
-            );
-            let is_lone_call = |said: &&TestAnswer| !said.answer.calls.is_empty() && said.answer.content.is_none();
-            let said: Vec<TestAnswer> = said.iter().filter(is_lone_call).cloned().collect();
-            let cases = self.cases_of(&said, &plain, &offering, Setting::new());
-            Some(Assumption { message, cases, is_of_message: true })
-        })
+        offering.render_in(request_shape, &messages, &Setting::new(), false)?;
+        let [plain, offering] = [plain, offering].map(|prober| prober.with_shape(request_shape));
+        let [_, _, other] = self.outlook(&plain, &offering, &Setting::new());
+        let other = other.filter(|text| usual.as_ref() != Some(text) && text.contains(needle::VALUES[0]))?;
+        let (described, own) = (absent.describe(), request.request_shape.absent.describe());
+        let is_printed = other.contains("None");
+        let message = match is_printed {
+            true => format!(
+                "the template prints `None` for content that is {described} beside calls, which comes back as content"
+            ),
+            false => format!(
+                "the template writes calls whose content is {described} differently from calls whose content is {own}, which the draft reads"
+            ),
+        };
+        let is_lone_call = |said: &&TestAnswer| !said.answer.calls.is_empty() && said.answer.content.is_none();
+        let said: Vec<TestAnswer> = said.iter().filter(is_lone_call).cloned().collect();
+        let cases = self.cases_of(&said, &plain, &offering, Setting::new());
+        Some(Assumption { message, cases, is_of_message: !is_printed })
     }
 
     /// Truth values in a list, if the template prints the list as Python does.

@@ -281,7 +281,7 @@ impl Branch {
 
 #[cfg(test)]
 mod tests {
-    use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
+    use crate::derive::by_hand::{ANSWER, CHAT, losses_beside_null, template, with_proof};
 
     /// The losses of a template, and how many conversations take a branch.
     fn proved(chat_template: &str) -> (Vec<String>, usize) {
@@ -289,7 +289,7 @@ mod tests {
             let template = template(ANSWER);
             let verdict = proof.with_branches(&template, proof.judge(&template));
             assert!(verdict.holds(), "{:?}", verdict.failures);
-            (verdict.losses.iter().map(|loss| loss.message.clone()).collect(), proof.branches().found.len())
+            (losses_beside_null(&verdict.losses), proof.branches().found.len())
         })
     }
 

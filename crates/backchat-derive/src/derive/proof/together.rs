@@ -156,7 +156,7 @@ fn joined(known: &Setting, other: &Setting) -> Option<Setting> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
+    use crate::derive::by_hand::{ANSWER, CHAT, losses_beside_null, template, with_proof};
     use backchat_probe::probe::Answer;
 
     /// How often the proof of a chat has a call with quotes under a setting, and what its draft loses there.
@@ -166,7 +166,7 @@ mod tests {
             let is_set = |case: &&Case| case.name.starts_with("a call with quotes") && !case.setting.is_empty();
             let template = template(ANSWER);
             let verdict = proof.with_branches(&template, proof.judge(&template));
-            let losses = verdict.losses.into_iter().map(|loss| loss.message).collect();
+            let losses = losses_beside_null(&verdict.losses);
             (proof.cases.iter().filter(is_set).count(), losses)
         })
     }

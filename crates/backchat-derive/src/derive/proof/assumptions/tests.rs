@@ -1,7 +1,7 @@
 //! Assumptions of response templates, in words.
 
 use super::super::{Options, Proof};
-use crate::derive::by_hand::{ANSWER, CHAT, object, template, with_proof};
+use crate::derive::by_hand::{ANSWER, CHAT, losses_beside_null, object, template, with_proof};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::Value;
 
@@ -13,7 +13,7 @@ fn assumed(chat_template: &str, answer: &str, variables: &str) -> Vec<String> {
     let verdict = proof.judge(&template(answer));
     assert!(verdict.holds(), "{:?}", verdict.failures);
     let assumed = verdict.losses.iter().filter(|loss| loss.is_assumed);
-    let mut messages: Vec<String> = assumed.map(|loss| loss.message.clone()).collect();
+    let mut messages = losses_beside_null(assumed);
     messages.dedup();
     messages
 }
@@ -143,7 +143,7 @@ fn a_variable_that_only_a_mark_of_reasoning_prints_is_reported_unless_it_is_read
         let template = template(answer);
         let verdict = proof.with_branches(&template, proof.judge(&template));
         assert!(verdict.holds(), "{:?}", verdict.failures);
-        let mut messages: Vec<&str> = verdict.losses.iter().map(|loss| loss.message.as_str()).collect();
+        let mut messages = losses_beside_null(&verdict.losses);
         messages.dedup();
         assert_eq!(messages, named);
     }
@@ -165,4 +165,17 @@ fn text_after_a_turn_without_a_stop_token_is_reported_if_it_would_be_misread() {
     assert_eq!(assumed(&always, ANSWER, r#"{"eos_token": "<end>"}"#), [""; 0]);
     let swallows = ANSWER.replace("\"close\": \"<end>\"", "\"close_pattern\": \"<end>(?:<assistant>)?\"");
     assert_eq!(assumed(&always, &swallows, "{}"), [""; 0]);
+}
+
+#[test]
+fn null_that_is_printed_beside_calls_is_named() {
+    let about_null = |chat_template: &str| {
+        with_proof(chat_template, |proof| {
+            let losses = proof.judge(&template(ANSWER)).losses;
+            losses.into_iter().map(|loss| loss.message).filter(|loss| loss.contains("null")).collect::<Vec<_>>()
+        })
+    };
+    let named = "the template prints `None` for content that is null beside calls, which comes back as content";
+    assert_eq!(about_null(CHAT), [named]);
+    assert_eq!(about_null(&CHAT.replace("{{ m.content }}", "{{ m.content or '' }}")), [""; 0]);
 }

@@ -234,7 +234,7 @@ impl Assuming<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
+    use crate::derive::by_hand::{ANSWER, CHAT, losses_beside_null, template, with_proof};
 
     /// What a template is assumed not to meet.
     fn assumed(chat_template: &str) -> Vec<String> {
@@ -243,7 +243,7 @@ mod tests {
             let verdict = proof.with_branches(&template, proof.judge(&template));
             assert!(verdict.holds(), "{:?}", verdict.failures);
             let assumed = verdict.losses.iter().filter(|loss| loss.is_assumed);
-            assumed.map(|loss| loss.message.clone()).collect()
+            losses_beside_null(assumed)
         })
     }
 
