@@ -185,6 +185,7 @@ impl Made<'_> {
                 }
             }
             Relation::Equal => {
+                self.by_keys(left, right);
                 self.by_offer(left, right);
                 self.by_role(left, right);
                 self.by_argument(right);
@@ -196,6 +197,7 @@ impl Made<'_> {
             Relation::Truth | Relation::Items | Relation::Test => {
                 self.presence(left);
                 self.by_lookup(left);
+                self.by_items();
                 for (test, value) in [(" is true", true), (" is false", false)] {
                     if self.condition.contains(test) {
                         self.by_argument(&value.into());
@@ -260,10 +262,13 @@ impl Made<'_> {
         }
     }
 
-    /// Another text than the one that every conversation had here.
+    /// Another text than the one that every conversation had here. If it is compared without the white space around it, the
+    /// text has some.
     fn others(&mut self, value: &Value) {
-        for (place, _) in self.sources(value) {
-            self.text(place, "Amber");
+        let is_trimmed = ["trim", "strip"].iter().any(|name| self.condition.contains(name));
+        for (place, text) in self.sources(value) {
+            let other = if is_trimmed { format!("  {text}") } else { "Amber".to_owned() };
+            self.text(place, &other);
         }
     }
 
@@ -460,6 +465,7 @@ mod tests {
             ("city".to_owned(), "Ghent".into()),
             ("days".to_owned(), 2.into()),
             ("km".to_owned(), 0.5.into()),
+            ("via".to_owned(), Value::List(vec!["Lier".into()])),
         ]);
         let call = Call { id: "a1B2c3D4e".to_owned(), name: "get_route".to_owned(), arguments };
         Answer::calls(vec![call]).with_content("Yes, 43 km.").with_reasoning("That is easy.")
@@ -549,6 +555,7 @@ mod tests {
             ("{% if c.function.name in ['run_sql', 'python'] %}{% endif %}", "a call of \"run_sql\""),
             ("{% if c.function.arguments.code is defined %}{% endif %}", "the argument named \"code\""),
             ("{% if 'code' in c.function.arguments %}{% endif %}", "the argument named \"code\""),
+            ("{% if c.function.arguments.keys() | list == ['code'] %}{% endif %}", "just the arguments code"),
             ("{% if 'loud' in messages[0].content %}{% endif %}", "the system message \"Be brief. loud Be brief.\""),
             ("{% if messages[1].content == 'Now' %}{% endif %}", "the user's message \"Now\""),
             ("{% if messages[3].content.startswith('Error') %}{% endif %}", "the result \"ErrorNoon.\""),
@@ -558,6 +565,7 @@ mod tests {
             ("{% if m.content[0].isdigit() %}{% endif %}", "the answer \"12\""),
             ("{% if messages | length > 8 %}{% endif %}", "4 earlier messages"),
             ("{{ c.function.arguments.km | round(1) }}", "the argument 12.34567"),
+            ("{% if c.function.arguments.via | first is mapping %}{% endif %}", "a list of objects"),
             ("{% if c.function.arguments.city == 'Brno' %}{% endif %}", "the argument \"Brno\""),
             ("{% if effort == 'high' %}{% endif %}", "`effort` set to \"high\""),
             ("{% if effort in ['low', 'high'] %}{% endif %}", "`effort` set to \"low\""),

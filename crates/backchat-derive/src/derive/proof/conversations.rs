@@ -155,7 +155,7 @@ const TEXTS: [(&str, &str); 9] = [
         "a table",
         "# Far?\n\n| km | h |\n|---|---|\n| 43 | 1 |\n\n---\n\n> So it is. <!-- checked -->\n\n* **That** _is_ it",
     ),
-    ("a list in brackets", "[a](b), [1] and (2): {3}"),
+    ("a list in brackets", "[a](b),  [1]   and (2): {3}"),
 ];
 
 /// Arguments, and what they test.

@@ -2,7 +2,7 @@
 
 use super::{Likeness, Made, Suggested, constants, quoted};
 use crate::coverage::places::{Place, places};
-use crate::probe::Answer;
+use crate::probe::{Answer, Call};
 use backchat_core::json::Value;
 use backchat_core::{distinct, push_new};
 
@@ -58,6 +58,37 @@ impl Made<'_> {
         if let Some((place, _)) = known.filter(|_| self.goal.wanted) {
             constants(name).iter().for_each(|name| self.text(place, name));
         }
+    }
+
+    /// A call of just the arguments with which a condition compares those of one.
+    pub(super) fn by_keys(&mut self, seen: &Value, wanted: &Value) {
+        let (seen, wanted) = (constants(seen), constants(wanted));
+        let has_seen = |call: &&Call| !seen.is_empty() && call.arguments.keys().eq(seen.iter().map(String::as_str));
+        let Some(at) = self.answer.calls.iter().position(|call| has_seen(&call)).filter(|_| !wanted.is_empty()) else {
+            return;
+        };
+        let mut answer = self.answer.clone();
+        let words = format!("just the arguments {}", wanted.join(", "));
+        if let Some(call) = answer.calls.get_mut(at) {
+            call.arguments = wanted.into_iter().map(|key| (key, "Ghent".into())).collect();
+        }
+        self.push(Suggested { place: Some(Place::Key(at, 0)), ..Suggested::of(answer, words) });
+    }
+
+    /// A call in which a list has objects for items, if a condition asks about that.
+    pub(super) fn by_items(&mut self) {
+        if !self.goal.wanted || !self.condition.ends_with(" is mapping") {
+            return;
+        }
+        let mut answer = self.answer.clone();
+        let values = answer.calls.iter_mut().flat_map(|call| call.arguments.values_mut());
+        let mut lists = values.filter(|value| value.as_list().is_some_and(|items| !items.is_empty())).peekable();
+        if lists.peek().is_none() {
+            return;
+        }
+        let objects = [1, 2].map(|id| Value::from([("id", id.into())]));
+        lists.for_each(|list| *list = Value::List(objects.clone().into()));
+        self.part(answer, "a list of objects".to_owned());
     }
 
     /// An argument with a name at which a condition found nothing, in a call of the answer or one like an earlier call.

@@ -23,6 +23,14 @@ pub(super) fn own_values(name: &str, condition: &str, values: &[Value]) -> Optio
             let function = [("name", text("get_route")), ("description", text("A tool.")), ("parameters", parameters)];
             return Some(vec![Value::List(vec![Value::from(function)])]);
         }
+        // A client names the one tool to call so.
+        "tool_choice" if condition.contains(" is mapping") || !members(name, condition).is_empty() => {
+            let called = values.iter().filter_map(|value| value.as_list()?.first().cloned());
+            let choice =
+                |name: Value| Value::from([("type", text("function")), ("function", Value::from([("name", name)]))]);
+            let plain = values.iter().filter(|value| value.as_list().is_none()).cloned();
+            return Some(called.map(choice).chain(plain).collect());
+        }
         _ => {}
     }
     let path = members(name, condition);
@@ -48,6 +56,21 @@ fn members(name: &str, condition: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tool_is_chosen_by_the_name_that_the_answer_calls() {
+        let known = ["auto".into(), Value::List(vec!["get_time".into()])];
+        let chosen = r#"{"type": "function", "function": {"name": "get_time"}}"#;
+        for (condition, values) in [
+            ("tool_choice == 'required'", None),
+            ("tool_choice is mapping", Some([chosen, "\"auto\""])),
+            ("tool_choice.function.name == f.name", Some([chosen, "\"auto\""])),
+        ] {
+            let own = own_values("tool_choice", condition, &known);
+            let own = own.map(|values| values.iter().map(Value::to_string).collect::<Vec<_>>());
+            assert_eq!(own, values.map(|values| values.map(str::to_owned).into()), "{condition}");
+        }
+    }
 
     #[test]
     fn an_object_has_the_members_that_a_condition_reads() {

@@ -147,7 +147,11 @@ fn may_be_assumed(goal: &Goal, condition: &str) -> bool {
         return false;
     }
     match &goal.sought {
-        Sought::Outcome(Relation::Items | Relation::Key) | Sought::Member(_) | Sought::Change(..) => false,
+        // A key that the template spells out may be in the message. One that is computed chooses among known ones.
+        Sought::Outcome(Relation::Key) => {
+            goal.wanted && [".get('", ".get(\""].iter().any(|get| condition.contains(get))
+        }
+        Sought::Outcome(Relation::Items) | Sought::Member(_) | Sought::Change(..) => false,
         Sought::Outcome(Relation::Test) => !is_about_kind(condition) || is_absent && !is_definition,
         Sought::Outcome(Relation::Truth) => goal.wanted || !is_filled,
         Sought::Outcome(_) => !is_about_role(),
@@ -253,6 +257,7 @@ mod tests {
             ("m.weight is defined and m.weight == 0", "`m.weight is defined` true (line 1)"),
             ("m.get('channel') == 'draft'", "`m.get('channel') == 'draft'` true"),
             ("m.get('confidence', 1.0) < 0.5", "`m.get('confidence', 1.0) < 0.5` true"),
+            ("(m.metadata or {}).get('source')", "`(m.metadata or {}).get('source')` true"),
             ("m.note is defined and m.note.lang is defined", "`m.note is defined` true"),
             ("loop.length > 90", "`loop.length > 90` true"),
         ] {
