@@ -28,6 +28,7 @@ const MOST_IN_VAIN: usize = 10;
 const MORE_PROOFS: usize = 4;
 
 /// A structure and the candidate that reads it best.
+#[derive(Clone)]
 pub(super) struct Chosen {
     pub wire: WireFormat,
     /// The varying texts that the wire has placeholder characters for.
@@ -36,6 +37,18 @@ pub(super) struct Chosen {
     pub attempt: Attempt,
     /// A draft that reads more, but that some reader refuses.
     pub refused: Option<Attempt>,
+    /// If this one takes a word of a mark for any word and does not read everything, the best in which no word varies.
+    pub exact: Option<Box<Chosen>>,
+}
+
+impl Chosen {
+    /// This choice, or the exact one if that reads more, each with what samples and branches teach.
+    pub fn taught(self, job: &Job<'_>) -> Self {
+        let mut taught = Self { attempt: self.attempt.taught(job), ..self };
+        let Some(exact) = taught.exact.take().filter(|_| !taught.attempt.is_whole()) else { return taught };
+        let attempt = exact.attempt.taught(job);
+        if attempt.rank() < taught.attempt.rank() { Self { attempt, ..*exact } } else { taught }
+    }
 }
 
 /// Infers the structure and finds the candidate that reads it best; `None` if no content shows or nothing compiles.
@@ -49,7 +62,7 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
     let (numbers, none) = (counted.without_words(), Varying::default());
     let known = distinct([&varying, &counted, &numbers, &none]).into_iter();
     let readings: Vec<Reading> = Reading::ordered(proof.prober.template().literals()).collect();
-    let mut best: Option<(usize, Chosen)> = None;
+    let (mut best, mut exact) = (None, None);
     let mut postponed = Vec::new();
     // Renders leave several readings open. The next one is tried if the earlier ones do not read everything.
     let readings = known.flat_map(|varying| readings.iter().map(move |reading| (varying, *reading)));
@@ -63,16 +76,32 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
         if search.fails_most() {
             // No choice is likely to repair a turn that is cut wrongly: try other readings first.
             postponed.push((place, search));
-        } else if keep_better(&mut best, place, search.finish(&mut trials)) {
+        } else if keep_best(&mut best, &mut exact, place, search.finish(&mut trials)) {
             return best.map(|(_, best)| best);
         }
     }
     for (place, search) in postponed {
-        if keep_better(&mut best, place, search.finish(&mut trials)) {
-            break;
+        if keep_best(&mut best, &mut exact, place, search.finish(&mut trials)) {
+            return best.map(|(_, best)| best);
         }
     }
-    best.map(|(_, best)| best)
+    let exact = exact.map(|(_, exact)| Box::new(exact));
+    best.map(|(_, best)| Chosen { exact: exact.filter(|_| best.varying.has_words()), ..best })
+}
+
+/// Keeps the best result, and the best in which no word varies if another one may be better. Returns whether the best is whole.
+fn keep_best(
+    best: &mut Option<(usize, Chosen)>,
+    exact: &mut Option<(usize, Chosen)>,
+    place: usize,
+    found: Option<Chosen>,
+) -> bool {
+    let is_beside = found.as_ref().is_some_and(|found| !found.varying.has_words())
+        && best.as_ref().is_some_and(|(_, best)| best.varying.has_words());
+    if is_beside {
+        keep_better(exact, place, found.clone());
+    }
+    keep_better(best, place, found)
 }
 
 /// Keeps the better result, of equals that of the earlier reading. Returns whether the best is whole.
@@ -177,7 +206,7 @@ impl Search {
             best = Attempt { avoided: best.avoided, ..list };
         }
         let Self { wire, varying, reasoning_field, .. } = self;
-        Some(Chosen { wire, varying, reasoning_field, attempt: best, refused })
+        Some(Chosen { wire, varying, reasoning_field, attempt: best, refused, exact: None })
     }
 
     /// The draft that reads all calls as one list, if it reads more than the best and requested readers accept it.
@@ -403,7 +432,7 @@ mod tests {
         let found = |json: &str, thought: &str| {
             let attempt = with_attempt(json, Attempt::clone);
             let (wire, varying) = (wire_with(["", "<call>", "</call>", "", ""], object_body()), Varying::default());
-            Some(Chosen { wire, varying, reasoning_field: thought.to_owned(), attempt, refused: None })
+            Some(Chosen { wire, varying, reasoning_field: thought.to_owned(), attempt, refused: None, exact: None })
         };
         let misses = ANSWER.replace("<call>", "<never>");
         let mut best = None;

@@ -189,6 +189,18 @@ mod tests {
     }
 
     #[test]
+    fn words_that_a_thought_chooses_for_its_mark_are_no_other_words() {
+        let word = "{{ 'hunch' if m.reasoning_content | length < 10 else 'study' }}>";
+        let thought = CHAT.replace("<weigh>", &format!("<{word}")).replace("</weigh>", &format!("</{word}"));
+        let (status, losses, draft) = derived(&thought);
+        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        for (text, content) in [("<hunch>So.</hunch>Yes.<end>", "Yes."), ("<b>So</b> it is.<end>", "<b>So</b> it is.")]
+        {
+            assert_eq!(read(&value(&draft), text).get("content"), Some(&content.into()), "{draft}");
+        }
+    }
+
+    #[test]
     fn marks_for_a_text_that_the_template_does_not_name_are_read() {
         let renamed = "{% set style = call_style or 'json' %}{% for c in";
         let mark = |sign: &str| format!("<{sign}{{{{ 'call' if style == 'json' else 'do' }}}}>");

@@ -259,8 +259,7 @@ impl<'t> Job<'t> {
 
     /// Derives; `None` if no render shows the content of an answer.
     fn run(&self) -> Option<Chosen> {
-        let mut chosen = choose::choose(self)?;
-        chosen.attempt = chosen.attempt.taught(self);
+        let mut chosen = choose::choose(self)?.taught(self);
         if let Ok(loaded) = Template::from_value(&chosen.attempt.draft) {
             chosen.attempt.verdict = self.proof.with_branches(&loaded.template, chosen.attempt.verdict);
         }

@@ -143,8 +143,12 @@ impl Varying {
     /// The places where only numbers and a clock's words vary.
     #[must_use]
     pub fn without_words(&self) -> Self {
-        let is_kept = |place: &&VaryingPlace| !place.middle.contains([WORD, VALUE]);
-        Self { places: self.places.iter().filter(is_kept).cloned().collect() }
+        Self { places: self.places.iter().filter(|place| !place.has_words()).cloned().collect() }
+    }
+
+    /// Whether any words vary.
+    pub fn has_words(&self) -> bool {
+        self.places.iter().any(VaryingPlace::has_words)
     }
 
     /// A render with one placeholder character for each varying text.
@@ -176,6 +180,10 @@ impl VaryingPlace {
         let after =
             followers().take(if is_recognizable(&before) { 1 } else { to_word.unwrap_or(1) }).copied().collect();
         Self { before, middle, after }
+    }
+
+    fn has_words(&self) -> bool {
+        self.middle.contains([WORD, VALUE])
     }
 
     fn steady(&self, text: String) -> String {
