@@ -201,6 +201,36 @@ mod tests {
     }
 
     #[test]
+    fn words_of_marks_that_a_place_a_count_or_a_value_chooses_are_read() {
+        let (before, _) = CHAT.split_once("{% for c in").unwrap();
+        let (_, after) = CHAT.split_once("{% endfor %}<end>").unwrap();
+        let each = "{% for c in m.tool_calls or [] %}";
+        let json = "{\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}";
+        let again = "{% set w = 'again' if not loop.first and c.function.name == m.tool_calls[loop.index0 - 1].function.name else 'call' %}";
+        let many = "{% set w = 'plan' if m.tool_calls and m.tool_calls | length > 3 else 'act' %}";
+        let pair = "{% for k, v in c.function.arguments.items() %}{% set w = 'neg' if v is number and v < 0 else 'arg' %}\
+                    <{{ w }} {{ k }}>{{ v if v is string else v | tojson }}</{{ w }}>{% endfor %}";
+        for (calls, words) in [
+            (format!("{each}{again}<{{{{ w }}}}>{json}</{{{{ w }}}}>{{% endfor %}}"), ["<again>", "</again>"]),
+            (
+                format!(
+                    "{many}{{% if m.tool_calls %}}<|{{{{ w }}}}|>{{% endif %}}{each}{{{{ c.function.name }}}} \
+                     {{{{ c.function.arguments | tojson }}}}{{{{ '\n' if not loop.last }}}}{{% endfor %}}\
+                     {{% if m.tool_calls %}}<|/{{{{ w }}}}|>{{% endif %}}"
+                ),
+                ["plan", "/plan"],
+            ),
+            (format!("{each}<do {{{{ c.function.name }}}}>{pair}</do>{{% endfor %}}"), ["<neg", "</neg>"]),
+        ] {
+            let (status, losses, draft) = derived(&format!("{before}{calls}<end>{after}"));
+            // Values without quotes have the types of the tool's schema.
+            let is_of_types = |loss: &String| loss.starts_with("the wire format does not distinguish the string");
+            assert!(status == Status::Proved && losses.iter().all(is_of_types), "{losses:?} {draft}");
+            assert!(words.iter().all(|word| draft.contains(word)), "{draft}");
+        }
+    }
+
+    #[test]
     fn marks_for_a_text_that_the_template_does_not_name_are_read() {
         let renamed = "{% set style = call_style or 'json' %}{% for c in";
         let mark = |sign: &str| format!("<{sign}{{{{ 'call' if style == 'json' else 'do' }}}}>");

@@ -79,7 +79,7 @@ impl Sighting<'_> {
 }
 
 impl Edit {
-    fn new(known: &Self, template: Value, what: String, marks: impl IntoIterator<Item = String>) -> Self {
+    pub fn new(known: &Self, template: Value, what: String, marks: impl IntoIterator<Item = String>) -> Self {
         let mut edit = Self { template, ..known.clone() };
         push_new(&mut edit.what, what);
         edit.marks.extend(marks);

@@ -11,6 +11,7 @@ mod layout;
 mod lessons;
 mod merge;
 mod proposals;
+mod words;
 
 use std::collections::HashMap;
 

@@ -3,7 +3,7 @@
 use super::super::{Sample, read};
 use super::align;
 use super::edits::{self, Edit, Sighting};
-use super::{Search, load};
+use super::{Search, load, words};
 use crate::derive::compile::Topic;
 use crate::derive::recorded::compare;
 use crate::derive::{may_be_reasoning, reasoning_field};
@@ -26,7 +26,7 @@ pub(super) fn proposals(search: &Search<'_>, known: &Edit, sample: &Sample) -> R
     let message = sample.message.as_ref().and_then(Value::as_object);
     let message = message.ok_or("it has no expected message")?;
     let prefix = trial.prompt(sample);
-    let mut found = Vec::new();
+    let mut found = reworded(known, sample, message, prefix);
     let mut unread = Vec::new();
     let mut waiting: Vec<(Edit, Vec<Topic>)> = vec![(known.clone(), Vec::new())];
     for _ in 0..MOST_STEPS {
@@ -84,6 +84,19 @@ pub(super) fn proposals(search: &Search<'_>, known: &Edit, sample: &Sample) -> R
         });
     }
     Ok(found)
+}
+
+/// The templates that read the sample because another word in a mark is read like a known one.
+fn reworded(known: &Edit, sample: &Sample, message: &Object, prefix: &str) -> Vec<Edit> {
+    let Some(template) = load(&known.template) else { return Vec::new() };
+    let own = reasoning_field(&template);
+    let said = align::read(message, own);
+    let Ok(alignment) = align::align(&sample.text, &said) else { return Vec::new() };
+    let reads = |text: &str| {
+        let other = Sample { text: text.to_owned(), ..sample.clone() };
+        read(&other, &template, prefix).is_ok_and(|(read, _)| wrong_parts(&said, &read.message, own).is_empty())
+    };
+    words::exchanged(known, &sample.text, &alignment, reads).collect()
 }
 
 /// The edits that may mend the reading of a part.
