@@ -3,7 +3,9 @@
 //! A failed proof names the field that is wrong; only choices about that field are varied next. Choices that compile to
 //! the same template are proved once.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
+use std::iter;
 
 use super::compile::{CallRegion, Choices, Topic, are_python_list, compile};
 use super::needed::holds_probe;
@@ -11,8 +13,8 @@ use super::readers::Fitted;
 use super::{Attempt, Job, keep};
 use crate::wire::{self, Reading, structure::WireFormat};
 use backchat_chat::{charge, ended};
-use backchat_core::distinct;
 use backchat_core::json::{Step, Value};
+use backchat_core::{distinct, push_new};
 use backchat_probe::probe::steady::Varying;
 
 /// What a byte of a candidate costs that is written, loaded and shown to its readers, in steps of the evaluator.
@@ -58,9 +60,13 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
     let varying = wire::varying::find(&proof.prober, &proof.request.usage);
     // Comparing calls shows a number between the values of a call, but not one in its mark.
     let counted = wire::varying::with_calls(&varying, &proof.prober);
+    // What marks repeat of the turn's own values is searched for only if the draft without it does not read everything.
+    let echoed = LazyCell::new(|| wire::echoes::of_turn(&counted, &proof.prober, &proof.request.usage));
     // A mark that is another one for other values looks like a word that varies: then only numbers vary, or nothing does.
     let (numbers, none) = (counted.without_words(), Varying::default());
-    let known = distinct([&varying, &counted, &numbers, &none]).into_iter();
+    let mut seen = Vec::new();
+    let known = [&varying, &counted].into_iter().chain(iter::once_with(|| &*echoed)).chain([&numbers, &none]);
+    let known = known.filter(|varying| push_new(&mut seen, *varying));
     let readings: Vec<Reading> = Reading::ordered(proof.prober.template().literals()).collect();
     let (mut best, mut exact) = (None, None);
     let mut postponed = Vec::new();

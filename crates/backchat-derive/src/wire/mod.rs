@@ -8,6 +8,7 @@ mod align;
 mod calls;
 #[cfg(test)]
 mod drawn;
+pub(crate) mod echoes;
 mod encoded;
 mod found;
 mod hidden;

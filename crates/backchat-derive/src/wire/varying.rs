@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::echoes;
 use super::repeated::SEPARATORS;
 use super::shapes;
 use super::structure::History;
@@ -35,6 +36,7 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     with_values(&mut found, prober, None);
     with_ids(&mut found, prober);
     with_variables(&mut found, &turns, &printed);
+    echoes::of_history(&mut found, prober);
     found
 }
 

@@ -1,13 +1,13 @@
 //! Text of the chat template that varies: counters, words that it looks up, and the values of missing variables. The
 //! wire has a placeholder for each, which the rules keep until the last step.
 
-use crate::automaton::Automaton;
+use crate::automaton::{Automaton, LAST};
 use crate::markers::FreeTexts;
 use crate::notes::{Effect, Note};
 use crate::rules::{Node, Rules};
 use backchat_core::text::slice;
 use backchat_derive::derive::FILLED;
-use backchat_derive::wire::steady::{self, is_varying};
+use backchat_derive::wire::steady::{self, echo, is_varying};
 use backchat_derive::wire::written::Group;
 use backchat_parser::pattern::Regular;
 
@@ -61,6 +61,8 @@ struct Placeholders {
     number: Node,
     word: Node,
     value: Node,
+    /// The texts up to each sign that marks repeat, by their placeholders.
+    echoes: Vec<(char, Node)>,
 }
 
 impl Placeholders {
@@ -92,12 +94,20 @@ impl Placeholders {
         let signs = [('-', '-'), ('.', '.'), ('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z'), ('\u{c0}', '\u{24f}')];
         let word = repeated(rules, "word", Regular::class(&signs), None);
         // If a value could contain the text after it, it would never end.
-        let line = vec![(32, 33), (35, 59), (61, 61), (63, 90), (92, 92), (94, 122), (126, crate::automaton::LAST)];
+        let line = vec![(32, 33), (35, 59), (61, 61), (63, 90), (92, 92), (94, 122), (126, LAST)];
         let value = match value {
             Some(value) => Node::literal(value),
             None => repeated(rules, "value", Regular::Class(line), Some(&free_texts.content)),
         };
-        Some(Self { number, word, value })
+        let signs = ('\u{fdd0}'..='\u{fdef}').filter_map(|sign| Some((sign, echo(sign)?)));
+        let shown: Vec<_> =
+            signs.filter(|(sign, _)| rules.any_literal(roots, &|literal| literal.contains(*sign))).collect();
+        let echoes = shown.into_iter().map(|(sign, (end, lines))| {
+            let text = repeated(rules, "echo", other_than(end, lines), Some(&free_texts.content));
+            (sign, Node::choice([text, Node::empty()]))
+        });
+        let echoes = echoes.collect();
+        Some(Self { number, word, value, echoes })
     }
 
     /// A node without placeholders.
@@ -118,10 +128,25 @@ impl Placeholders {
             (None, _) => return Node::literal(text),
             (_, Some(sign)) => (&self.value, sign.len()),
             (Some(steady::NUMBER), _) => (&self.number, steady::NUMBER.len_utf8()),
-            (Some(sign), _) => (&self.word, sign.len_utf8()),
+            (Some(sign), _) => {
+                let echo = self.echoes.iter().find_map(|(known, text)| (*known == sign).then_some(text));
+                (echo.unwrap_or(&self.word), sign.len_utf8())
+            }
         };
         Node::sequence([Node::literal(fixed), sign.clone(), self.spelled(slice(rest, length..))])
     }
+}
+
+/// Any character but the sign that ends an echo, and the end of a line if it has only one.
+fn other_than(end: char, lines: bool) -> Regular {
+    let mut ranges = Vec::new();
+    let mut low = 0;
+    for sign in [Some('\n').filter(|_| !lines && end != '\n'), Some(end)].into_iter().flatten().map(u32::from) {
+        ranges.push((low, sign - 1));
+        low = sign + 1;
+    }
+    ranges.push((low, LAST));
+    Regular::Class(ranges)
 }
 
 /// One or more of these characters that contain no marker.

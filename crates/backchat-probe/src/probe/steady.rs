@@ -2,11 +2,15 @@
 //! template, the placeholder becomes a pattern. Unicode reserves noncharacters for internal use; control characters may be
 //! marks of a chat template.
 
+mod echoes;
+
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use backchat_chat::clock_words;
+use backchat_core::push_new;
 use backchat_core::text::{runs, slice};
+pub use echoes::echo;
 
 /// Represents a number that varies.
 pub const NUMBER: char = '\u{fdd0}';
@@ -17,6 +21,9 @@ pub const WORD: char = '\u{fdd1}';
 /// Represents a word of the value of a variable.
 pub const VALUE: char = '\u{fdd2}';
 
+/// Represents the name of a call itself in texts whose echoes are searched for.
+pub const OWN: char = '\u{fffe}';
+
 /// The lists of words that a clock writes, with a character that represents any word of the list.
 static CLOCK: LazyLock<Vec<(char, Vec<String>)>> = LazyLock::new(|| {
     let cases: [fn(&str) -> String; 3] = [str::to_owned, str::to_uppercase, str::to_lowercase];
@@ -26,7 +33,7 @@ static CLOCK: LazyLock<Vec<(char, Vec<String>)>> = LazyLock::new(|| {
 
 /// Whether a character represents text that varies.
 pub fn is_varying(c: char) -> bool {
-    c == NUMBER || is_varying_word(c)
+    c == NUMBER || is_varying_word(c) || echo(c).is_some()
 }
 
 /// Whether a character represents a word that varies: any word, that of a value, or a clock's.
@@ -56,7 +63,7 @@ fn placeholder(one: &str, two: &str) -> char {
 
 /// A wire text for display, with its varying parts named.
 pub fn readable(text: &str) -> String {
-    text.replace(NUMBER, "{number}").replace(is_varying_word, "{word}")
+    text.replace(NUMBER, "{number}").replace(is_varying_word, "{word}").replace(|c| echo(c).is_some(), "{text}")
 }
 
 /// The varying texts of one chat template.
@@ -140,6 +147,15 @@ impl Varying {
         }
     }
 
+    /// Compares texts that differ only in what their marks repeat of a conversation.
+    pub fn echoes(&mut self, texts: &[String]) {
+        let steady: Vec<String> = texts.iter().map(|text| self.steady(text.clone())).collect();
+        let steady: Vec<&str> = steady.iter().map(String::as_str).collect();
+        for place in echoes::find(&steady) {
+            push_new(&mut self.places, place);
+        }
+    }
+
     /// The places where only numbers and a clock's words vary.
     #[must_use]
     pub fn without_words(&self) -> Self {
@@ -193,9 +209,7 @@ impl VaryingPlace {
             let (kept, from) = rest.split_at(end);
             out.push_str(kept);
             rest = from;
-            if let Some(length) =
-                length(&self.middle, from).filter(|length| slice(from, *length..).starts_with(&self.after))
-            {
+            if let Some(length) = self.length(from).filter(|length| slice(from, *length..).starts_with(&self.after)) {
                 out.push_str(&self.middle);
                 rest = slice(from, length..);
             }
@@ -203,9 +217,17 @@ impl VaryingPlace {
         if out.is_empty() { text } else { out + rest }
     }
 
+    /// The length of the varying text at the start of a text.
+    fn length(&self, text: &str) -> Option<usize> {
+        match self.middle.chars().next().filter(|sign| echo(*sign).is_some()) {
+            Some(sign) => echoes::length(sign, text, &self.after),
+            None => length(&self.middle, text),
+        }
+    }
+
     /// The end of the first text that is the one before the place.
     fn end_of_before(&self, text: &str) -> Option<usize> {
-        let (lead, others) = self.before.split_at(self.before.find(NUMBER).unwrap_or(self.before.len()));
+        let (lead, others) = self.before.split_at(self.before.find([NUMBER, OWN]).unwrap_or(self.before.len()));
         text.match_indices(lead).find_map(|(at, lead)| {
             let end = at + lead.len();
             Some(end + length(others, slice(text, end..))?)
@@ -220,6 +242,7 @@ fn length(placeholders: &str, text: &str) -> Option<usize> {
         let length = match c {
             c if rest.starts_with(c) => c.len_utf8(),
             NUMBER => rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()),
+            OWN => rest.find(|c: char| !(c.is_alphanumeric() || "_.-".contains(c))).unwrap_or(rest.len()),
             WORD | VALUE => rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()),
             c => {
                 let starts = words(c).unwrap_or_default().iter().filter(|word| rest.starts_with(*word));

@@ -134,6 +134,13 @@ fn with_values(text: &str, is_value: impl Fn(&str, &str, char) -> bool) -> Strin
     out
 }
 
+/// Any text up to a sign, on one line or several.
+fn up_to(end: char, lines: bool) -> String {
+    let line = if lines || end == '\n' { "" } else { "\\n" };
+    let end = if end == '\n' { "\\n".to_owned() } else { in_class(end) };
+    format!("[^{line}{end}]*")
+}
+
 /// A character as one of a class.
 fn in_class(c: char) -> String {
     if matches!(c, '[' | ']' | '^' | '\\' | '-') { format!("\\{c}") } else { c.to_string() }
@@ -147,9 +154,10 @@ pub(in crate::derive) fn written(c: char) -> String {
         steady::NUMBER => "\\d+".to_owned(),
         steady::WORD | steady::VALUE => "[\\w.-]+".to_owned(),
         c if is_syntax(c) => format!("\\{c}"),
-        c => match steady::words(c) {
-            Some(words) => format!("(?:{})", words.join("|")),
-            None => c.to_string(),
+        c => match (steady::words(c), steady::echo(c)) {
+            (Some(words), _) => format!("(?:{})", words.join("|")),
+            (None, Some((end, lines))) => up_to(end, lines),
+            (None, None) => c.to_string(),
         },
     }
 }

@@ -1,0 +1,219 @@
+//! Finds the text of marks that repeats something of the conversation, such as the id of a result or the keys of a call:
+//! any text up to the sign after it represents it.
+
+use super::{OWN, VaryingPlace, is_value, is_varying};
+use crate::probe::marks::{is_closing, is_opening};
+use backchat_core::text::slice;
+
+/// The signs that end an echo, and whether it may have several lines. Each has a placeholder, from `FIRST` on.
+const ENDS: [(char, bool); 13] = [
+    ('>', false),
+    ('<', false),
+    ('"', false),
+    ('\'', false),
+    (']', false),
+    (')', false),
+    ('{', false),
+    (':', false),
+    ('|', false),
+    ('\n', false),
+    ('>', true),
+    ('<', true),
+    ('"', true),
+];
+
+/// The first placeholder, after those of a clock's words.
+const FIRST: char = '\u{fde2}';
+
+/// How many places one comparison finds at most.
+const MOST_PLACES: usize = 6;
+
+/// The longest text, in bytes, by which the end of an echo is recognized.
+const LONGEST_AFTER: usize = 32;
+
+/// The sign that ends the echo which a character represents, and whether the echo may have several lines; `None` if the
+/// character represents something else.
+pub fn echo(c: char) -> Option<(char, bool)> {
+    let at = u32::from(c).checked_sub(u32::from(FIRST))?;
+    ENDS.get(usize::try_from(at).ok()?).copied()
+}
+
+/// The length of the echo at the start of a text, up to `after`.
+pub(super) fn length(sign: char, text: &str, after: &str) -> Option<usize> {
+    let (end, lines) = echo(sign)?;
+    let length = text.find(after)?;
+    let is_other = |c: char| c == end || c == '\n' && !lines;
+    (!slice(text, ..length).contains(is_other)).then_some(length)
+}
+
+/// The places in which texts differ that are otherwise the same.
+pub(super) fn find(texts: &[&str]) -> Vec<VaryingPlace> {
+    let mut found = Vec::new();
+    let mut at = vec![0; texts.len()];
+    for _ in 0..MOST_PLACES {
+        let rests: Vec<&str> = texts.iter().zip(&at).map(|(text, at)| slice(text, *at..)).collect();
+        let (Some(first), Some(done)) = (rests.first(), texts.first().zip(at.first())) else { break };
+        let shared = rests.iter().fold(first.len(), |shared, rest| {
+            shared.min(
+                first
+                    .char_indices()
+                    .zip(rest.chars())
+                    .find(|((_, a), b)| a != b)
+                    .map_or(first.len().min(rest.len()), |((at, _), _)| at),
+            )
+        });
+        if rests.iter().all(|rest| rest.len() == shared) {
+            break;
+        }
+        let start = start(slice(first, ..shared));
+        let others: Vec<&str> = rests.iter().map(|rest| slice(rest, start..)).collect();
+        let Some((lengths, after)) = ends(&others, shared - start) else { break };
+        let contents: Vec<&str> = others.iter().zip(&lengths).map(|(text, length)| slice(text, ..*length)).collect();
+        let before = before(slice(done.0, ..done.1 + start));
+        let middle = placeholder(&contents, after);
+        if let (Some(before), Some(middle)) = (before, middle.filter(|_| is_of_conversation(&contents))) {
+            let (before, after) = (before.to_owned(), after.to_owned());
+            found.push(VaryingPlace { before, middle: middle.to_string(), after });
+        }
+        at.iter_mut().zip(&lengths).for_each(|(at, length)| *at += start + length);
+    }
+    found
+}
+
+/// Where the echo begins that differs at the end of a text: before its word, and before other needles that signs separate
+/// from it, as in a list.
+fn start(shared: &str) -> usize {
+    let words = shared.trim_end_matches(is_word);
+    let inner = words.trim_end_matches(|c: char| !is_word(c) && c != OWN);
+    let signs = slice(words, inner.len()..);
+    let needle = last_word(inner);
+    if is_value(needle) && !signs.contains(|c| is_opening(c) || is_closing(c)) {
+        return start(inner);
+    }
+    words.len()
+}
+
+/// The first text after which all of these texts may go on the same, and the lengths of what comes before it in each.
+fn ends<'t>(texts: &[&'t str], from: usize) -> Option<(Vec<usize>, &'t str)> {
+    let first = texts.first()?;
+    let signs = first.char_indices().filter(|(at, c)| *at >= from && !is_word(*c));
+    signs.map(|(at, _)| (at, closing(slice(first, at..)))).filter(|(_, after)| !after.trim().is_empty()).find_map(
+        |(at, after)| {
+            let lengths: Vec<usize> = texts.iter().map(|text| text.find(after)).collect::<Option<_>>()?;
+            (lengths.first() == Some(&at)).then_some((lengths, after))
+        },
+    )
+}
+
+/// The start of a text by which the end of an echo is recognized: a quote, or the rest of a mark.
+fn closing(text: &str) -> &str {
+    if let Some(quote) = text.chars().next().filter(|c| is_quote(*c)) {
+        return slice(text, ..quote.len_utf8());
+    }
+    let mut end = 0;
+    for (at, c) in text.char_indices() {
+        let is_over = c == OWN || is_value(slice(text, at..)) || c == '\n' && !slice(text, ..at).trim().is_empty();
+        if is_over || at > LONGEST_AFTER {
+            break;
+        }
+        end = at + c.len_utf8();
+        if is_closing(c) {
+            break;
+        }
+    }
+    slice(text, ..end)
+}
+
+/// The text before an echo on its line, from the nearest word of its mark on.
+fn before(text: &str) -> Option<&str> {
+    let line = text.rsplit('\n').next()?;
+    let value = line.char_indices().rfind(|(at, _)| is_value(slice(line, *at..)));
+    let own = value.map_or(line, |(at, _)| slice(line, at..).trim_start_matches(is_word));
+    let is_part = |c: char| is_word(c) || is_varying(c);
+    let named = own.trim_end_matches(|c: char| !is_part(c));
+    let lead = named.trim_end_matches(is_part);
+    let signs = |c: char| !is_part(c) && !is_closing(c) && !c.is_whitespace() && c != OWN;
+    (lead.len() < named.len()).then(|| slice(own, lead.trim_end_matches(signs).len()..))
+}
+
+/// The placeholder of these texts before another one; `None` if the sign after them would not end them.
+fn placeholder(contents: &[&str], after: &str) -> Option<char> {
+    let lines = contents.iter().any(|text| text.contains('\n'));
+    let after = if lines { after.trim_start() } else { after };
+    let first = after.chars().next()?;
+    let signs = || after.chars().take_while(|c| !c.is_alphanumeric());
+    let is_end = |c: char| is_quote(c) || is_opening(c) || c == '\n';
+    let end = if is_end(first) { first } else { signs().find(|c| is_closing(*c)).unwrap_or(first) };
+    let at = ENDS.iter().position(|known| *known == (end, lines))?;
+    let is_own = |c: char| c == end || c == OWN;
+    let sign = char::from_u32(u32::from(FIRST) + u32::try_from(at).ok()?)?;
+    (!contents.iter().any(|text| text.contains(is_own))).then_some(sign)
+}
+
+/// Whether one of these texts has a value of a probe or a number among others. Numbers alone are counts.
+fn is_of_conversation(contents: &[&str]) -> bool {
+    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || is_varying(c));
+    if contents.iter().all(|text| is_number(text)) {
+        return false;
+    }
+    let is_varied = |text: &&str| {
+        text.contains(|c: char| c.is_ascii_digit() || is_varying(c))
+            || text.char_indices().any(|(at, _)| is_value(slice(text, at..)))
+    };
+    contents.iter().any(is_varied)
+}
+
+fn last_word(text: &str) -> &str {
+    slice(text, text.trim_end_matches(is_word).len()..)
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '\'')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::steady::Varying;
+
+    #[test]
+    fn an_echo_is_the_text_in_which_marks_differ() {
+        for (texts, before, end, after) in [
+            (["<seen qzId1>Hi", "<seen qzId22>Hi"].as_slice(), "<seen ", ('>', false), ">"),
+            (&["<f keys=\"qza,qzb\">", "<f keys=\"qzc\">", "<f keys=\"\">"], "keys=\"", ('"', false), "\""),
+            // The sign between the values of a list may also end it.
+            (&["<|of qza|><|f|>", "<|of qza|qzb|><|f|>"], "<|of ", ('>', false), ">"),
+            (&["<|of qza|>", "<|of qzb|>"], "<|of ", ('>', false), "|>"),
+            (&["<plan>\n1. qza\n</plan>", "<plan>\n1. qza\n2. qzb\n</plan>"], "1. ", ('<', true), "</plan>"),
+            (&["</f><next>wait</next>", "</f><next>qzb</next>"], "<next>", ('<', false), "</next>"),
+            // The name of a call is a part of the text before.
+            (&["<f \u{fffe} QZA>{Qz", "<f \u{fffe} QZB>{Qz"], "<f \u{fffe} ", ('>', false), ">"),
+            (&["<f \u{fffe}>{Qz", "<f \u{fffe}>[qza][qzb]{Qz"], "<f \u{fffe}>", ('{', false), "{"),
+        ] {
+            let places = find(texts);
+            let [place] = places.as_slice() else { panic!("{texts:?}: {places:?}") };
+            let sign = place.middle.chars().next().and_then(echo);
+            assert_eq!((place.before.as_str(), sign, place.after.as_str()), (before, Some(end), after), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_no_word_before_it_or_no_value_in_it_is_no_echo() {
+        for texts in [["Qzaq>", "Qzbq>"], ["<a>one</a>", "<a>two</a>"], ["<a qza>", "<a qza>"], ["<f qza", "<f qzb"]] {
+            assert_eq!(find(&texts), [], "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn an_echo_is_replaced_by_its_placeholder() {
+        let mut found = Varying::default();
+        found.echoes(&["<f \u{fffe} QZA>", "<f \u{fffe} QZB>"].map(str::to_owned));
+        let steady = |text: &str| found.steady(text.to_owned()).replace(FIRST, "E");
+        assert_eq!(steady("<f get.it GET IT>{}"), "<f get.it E>{}");
+        assert_eq!(steady("<f get\n>{}"), "<f get\n>{}");
+    }
+}
