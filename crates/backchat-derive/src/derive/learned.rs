@@ -9,6 +9,7 @@ use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_parser::template::Template;
 use backchat_probe::coverage::places;
+use backchat_probe::probe::Message;
 
 /// The shortest word that is not in a template by chance.
 const WORD: usize = 4;
@@ -114,11 +115,28 @@ fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<
     for count in counts.filter(|count| !before.contains(count) && !spells(template, count)) {
         text = with_any_number(&text, count);
     }
+    if turns.iter().any(|case| holds_id(&text, case)) {
+        return None;
+    }
     let mut found = learned.as_object()?.clone();
     for (key, value) in json::read(&text).ok()?.as_object()? {
         found.insert(key, value.clone());
     }
     Some(found.into())
+}
+
+/// Whether the text of a template has an id of this conversation in it, in which numbers became any number.
+fn holds_id(text: &str, case: &Case) -> bool {
+    let of_message = |message: &Message| match message.usual() {
+        Message::Assistant(answer) => answer.calls.iter().map(|call| call.id.clone()).collect(),
+        Message::Tool { id, .. } => vec![id.clone()],
+        _ => Vec::new(),
+    };
+    let mut ids = case.history.iter().flat_map(of_message).chain(case.said.calls.iter().map(|call| call.id.clone()));
+    ids.any(|id| {
+        let words: Vec<&str> = id.split(|c: char| c.is_ascii_digit()).filter(|word| !word.is_empty()).collect();
+        words.len() > 1 && text.contains(&words.join("\\\\d+"))
+    })
 }
 
 /// The text of a template without its version, which is a number that no turn has.
