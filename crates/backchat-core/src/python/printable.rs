@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::unicode::{CharSet, property};
+use crate::unicode::{CharSet, property, union};
 
 /// Whether `repr` leaves a character as it is.
 pub fn is_printable(c: char) -> bool {
@@ -13,9 +13,7 @@ pub fn is_printable(c: char) -> bool {
 /// space is printable.
 static PRINTABLE: LazyLock<CharSet> = LazyLock::new(|| {
     let mut set = property("Age=14.0").unwrap_or_default();
-    for name in ["C", "Z"] {
-        set.subtract(&property(name).unwrap_or_default());
-    }
+    set.subtract(&union(&["C", "Z"]));
     set.add(' ', ' ');
     set
 });

@@ -5,9 +5,9 @@
 
 use std::sync::LazyLock;
 
-use super::tables::Numbers;
+use super::numbers::Numbers;
 
-static CASES: &[u8] = include_bytes!("cases.bin");
+static CASES: &[u8] = include_bytes!("../../data/cases.bin");
 
 /// Each character with another of its group, ascending.
 static PAIRS: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {

@@ -5,6 +5,7 @@
 
 mod cases;
 mod names;
+mod numbers;
 mod set;
 mod tables;
 #[cfg(test)]
@@ -12,7 +13,7 @@ mod tests;
 
 use std::sync::LazyLock;
 
-pub use names::property;
+pub use names::{property, union};
 pub use set::CharSet;
 
 /// The characters of `\d`: decimal digits of every script.

@@ -7,7 +7,7 @@
 use super::set::CharSet;
 use super::tables::{differing, with_value};
 
-static NAMES: &str = include_str!("names.txt");
+static NAMES: &str = include_str!("../../data/names.txt");
 
 // The parts of the names, and with them the chunks of the tables.
 const CATEGORY: usize = 0;
@@ -32,7 +32,7 @@ pub(super) fn word() -> CharSet {
 }
 
 /// The members of several properties.
-fn union(names: &[&str]) -> CharSet {
+pub fn union(names: &[&str]) -> CharSet {
     let mut union = CharSet::default();
     for set in names.iter().filter_map(|name| property(name)) {
         union.union(&set);

@@ -1,33 +1,13 @@
 //! The members of properties, as `sets.bin` has them: chunks, each behind its length.
 //!
-//! All are numbers of seven bits to a byte, the lowest first, of which the last byte of a number lacks the high bit. The first chunks
-//! are properties that give each character one value, in runs: a value and for how many characters it holds. Where a character has no
-//! value that is named, it is 0. The others are sets that are given by their difference from another: the distances between the places
-//! where membership differs.
+//! The first chunks are properties that give each character one value, in runs: a value and for how many characters it holds. Where a
+//! character has no value that is named, it is 0. The others are sets that are given by their difference from another: the distances
+//! between the places where membership differs.
 
+use super::numbers::Numbers;
 use super::set::CharSet;
 
-static SETS: &[u8] = include_bytes!("sets.bin");
-
-/// Numbers as they are written above.
-pub(super) struct Numbers<'a>(pub &'a [u8]);
-
-impl Iterator for Numbers<'_> {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        let mut number = 0;
-        for shift in (0..u32::BITS).step_by(7) {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            number |= u32::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                break;
-            }
-        }
-        Some(number)
-    }
-}
+static SETS: &[u8] = include_bytes!("../../data/sets.bin");
 
 fn chunk(at: usize) -> &'static [u8] {
     let mut numbers = Numbers(SETS);

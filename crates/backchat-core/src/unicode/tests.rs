@@ -35,7 +35,7 @@ fn reference(property: &str, value: &str) -> CharSet {
 /// The parts of `names.txt`: the names of a property, and a name of each of its values.
 fn parts() -> Vec<(&'static str, Vec<&'static str>)> {
     let first = |line: &'static str| line.split(' ').next().unwrap();
-    include_str!("names.txt")
+    include_str!("../../data/names.txt")
         .split("\n\n")
         .map(|part| (first(part.lines().next().unwrap()), part.lines().skip(1).map(first).collect()))
         .collect()
@@ -184,7 +184,7 @@ fn cases() -> Vec<u8> {
 
 #[test]
 fn the_tables_are_those_of_regex_syntax() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/unicode");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     for (file, made) in [("sets.bin", sets()), ("cases.bin", cases())] {
         let path = folder.join(file);
         if env::var("BACKCHAT_UNICODE").is_ok_and(|what| what == "write") {
@@ -209,7 +209,7 @@ fn parted(set: &CharSet) -> Vec<(char, char)> {
 #[test]
 fn every_name_has_the_members_that_it_has_in_regex_syntax() {
     let mut count = 0;
-    let parts = include_str!("names.txt").split("\n\n").map(|part| part.lines().collect::<Vec<_>>());
+    let parts = include_str!("../../data/names.txt").split("\n\n").map(|part| part.lines().collect::<Vec<_>>());
     for (at, lines) in parts.enumerate() {
         let (keys, values) = if at == 6 { ("", &lines[..]) } else { (lines[0], &lines[1..]) };
         let keys = if at == 1 { "script sc scx script_extensions" } else { keys };

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use super::steady::is_varying;
 use backchat_chat::charge;
 use backchat_core::text::slice;
-use backchat_core::unicode::{CharSet, property};
+use backchat_core::unicode::{CharSet, union};
 
 /// The punctuation that forms one mark with the word after it.
 const LEADING: &str = "@#$%~^";
@@ -302,15 +302,8 @@ fn closes(open: char, c: char) -> bool {
     }
 }
 
-static OPENING: LazyLock<CharSet> = LazyLock::new(|| either("Ps", "Pi"));
-static CLOSING: LazyLock<CharSet> = LazyLock::new(|| either("Pe", "Pf"));
-
-/// The members of two general categories.
-fn either(one: &str, other: &str) -> CharSet {
-    let mut set = property(one).unwrap_or_default();
-    set.union(&property(other).unwrap_or_default());
-    set
-}
+static OPENING: LazyLock<CharSet> = LazyLock::new(|| union(&["Ps", "Pi"]));
+static CLOSING: LazyLock<CharSet> = LazyLock::new(|| union(&["Pe", "Pf"]));
 
 /// The closing counterpart of an opening mark, by convention.
 pub fn counterpart(open: &str) -> Option<String> {
