@@ -57,13 +57,13 @@ pub(super) fn read(template: &Value, text: &str) -> Value {
     Value::Object(parser.finish().unwrap().message)
 }
 
-/// The proof of a chat template, without variables.
 /// What these losses say, but for that of null content, which [`CHAT`] prints.
 pub(super) fn losses_beside_null<'l>(losses: impl IntoIterator<Item = &'l Loss>) -> Vec<String> {
     let messages = losses.into_iter().map(|loss| loss.message.clone());
     messages.filter(|message| !message.starts_with("the template prints `None`")).collect()
 }
 
+/// The proof of a chat template, without variables.
 pub(super) fn with_proof<T>(chat_template: &str, work: impl FnOnce(Proof<'_>) -> T) -> T {
     let template = ChatTemplate::compile(chat_template).unwrap();
     work(Proof::new(&template, &Default::default()).expect("the chat template shows content"))

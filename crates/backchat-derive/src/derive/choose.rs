@@ -95,16 +95,14 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
     best.map(|(_, best)| Chosen { exact: exact.filter(|_| best.varying.has_words()), ..best })
 }
 
-/// Keeps the best result, and the best in which no word varies if another one may be better. Returns whether the best is whole.
+/// Keeps the best result, and the best in which no word varies. Returns whether the best is whole.
 fn keep_best(
     best: &mut Option<(usize, Chosen)>,
     exact: &mut Option<(usize, Chosen)>,
     place: usize,
     found: Option<Chosen>,
 ) -> bool {
-    let is_beside = found.as_ref().is_some_and(|found| !found.varying.has_words())
-        && best.as_ref().is_some_and(|(_, best)| best.varying.has_words());
-    if is_beside {
+    if found.as_ref().is_some_and(|found| !found.varying.has_words()) {
         keep_better(exact, place, found.clone());
     }
     keep_better(best, place, found)

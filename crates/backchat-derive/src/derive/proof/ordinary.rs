@@ -14,10 +14,13 @@ use backchat_probe::probe::marks::{Segmentation, is_closing, is_opening};
 const LONGEST: usize = 60;
 
 /// Answers that end in HTML, each with the tag that may be read as the name of a call.
-const HTML: [(&str, &str); 3] = [
+const HTML: [(&str, &str); 6] = [
     ("<ul>", "Like so:\n<ul><li>one</li></ul>"),
     ("<ul>", "Like so:\n<ul>\n<li>one</li>\n</ul>"),
+    ("<ol>", "Like so:\n<ol><li class=\"a\">one</li></ol>"),
+    ("<ol>", "Like so:\n<ol>\n<li type=\"a\">one</li>\n</ol>"),
     ("<td></td>", "Like so:\n<td></td>"),
+    ("<td></td>", "Like so:\n<td>\n</td>"),
 ];
 
 /// What one draft reads as delimiters of calls, reasoning or strings, if that is ordinary text.

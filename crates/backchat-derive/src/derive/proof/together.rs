@@ -75,8 +75,8 @@ fn syntax(case: &Case) -> Option<&str> {
     Some(rest.split_once(value.as_str()?)?.0)
 }
 
-/// Combinations of settings, each of which has the same turn written differently. Those that only
-/// leave text out, as a value does for which a mark has no word, come last.
+/// Combinations of settings, each of which has the same turn written differently. Those that only leave text out, as a value does
+/// for which a mark has no word, come last.
 fn combinations(cases: &[Case]) -> Vec<Setting> {
     let (usual, set): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.setting.is_empty());
     let changes = |case: &Case, writes: bool| {
@@ -103,8 +103,7 @@ fn leaves_out(text: &str, other: &str) -> bool {
     text.chars().all(|c| rest.any(|next| next == c))
 }
 
-/// Combinations of settings: first pairs, then three, and so on; of each number, first those with
-/// the first value of each variable.
+/// Combinations of settings: first pairs, then three, and so on; of each number, first those with the first value of each variable.
 fn combined(settings: &[&Setting]) -> Vec<Setting> {
     let most = MOST_TRIED + MOST_ASKED;
     let place = |at: usize, one: &Setting| {
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn only_settings_combined_that_change_the_same_turn_are_tried_together() {
+    fn only_settings_that_change_the_same_turn_are_combined() {
         let cases = [
             case(&[], "Yes.", "<a>Yes."),
             case(&[("x", "1")], "Yes.", "<b>Yes."),

@@ -47,17 +47,23 @@ pub(super) fn exchanged(
             let marks = own.iter().flat_map(|gap| Segmentation::Words.marks(gap));
             let marks = marks.filter(|mark| words(mark).any(|known| known == word)).map(str::to_owned);
             let marks: Vec<String> = marks.collect();
-            // Content that leaves a mark out leaves it out of prose, too.
-            let others = |name: &str| name != "content";
-            found.extend(also(known, [old, word], &marks, others));
-            found.extend(also(known, [old, word], &marks, |_| true));
+            // The word may be in the marks of one part alone, or of several.
+            let each = fields_of(&known.template).into_iter().map(Some);
+            found.extend(each.chain([None]).filter_map(|only| also(known, [old, word], &marks, only)));
         }
     }
     found.into_iter()
 }
 
-/// The template with a word in place of another one, in addition to that, in some of its fields.
-fn also(known: &Edit, [old, new]: [&str; 2], marks: &[String], is_meant: impl Fn(&str) -> bool) -> Option<Edit> {
+/// The names of the fields whose marks may be learned. Content that leaves a mark out would leave it out of prose, too.
+fn fields_of(template: &Value) -> Vec<String> {
+    let fields = template.get("fields").and_then(Value::as_object);
+    fields.into_iter().flat_map(Object::keys).filter(|name| *name != "content").map(str::to_owned).collect()
+}
+
+/// The template with a word in place of another one, in addition to that, in all its fields or in one alone.
+fn also(known: &Edit, [old, new]: [&str; 2], marks: &[String], only: Option<String>) -> Option<Edit> {
+    let is_meant = |name: &str| only.as_deref().map_or(name != "content", |only| name == only);
     let mut template = known.template.clone();
     let fields = entries_mut(&mut template).and_then(|entries| entries_mut(entries.get_mut("fields")?))?;
     let mut changed: Vec<String> = Vec::new();
@@ -69,10 +75,9 @@ fn also(known: &Edit, [old, new]: [&str; 2], marks: &[String], is_meant: impl Fn
             *field = Value::Object(after);
         }
     }
-    let part = match changed.iter().map(String::as_str).find(|name| *name != "content") {
-        Some(name) if may_be_reasoning(name) => "reasoning is",
-        Some(_) => "calls are",
-        None => "content is",
+    let part = match changed.iter().all(|name| may_be_reasoning(name)) {
+        true => "reasoning is",
+        false => "calls are",
     };
     let what = format!("{part} also written with `{new}` in place of `{old}`");
     (!changed.is_empty()).then(|| Edit::new(known, template, what, marks.iter().cloned()))
@@ -124,9 +129,9 @@ fn patterns(template: &Value) -> Vec<String> {
     found
 }
 
-/// The words of a text that have several letters.
+/// The words of a text that are longer than a letter.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    pieces(text).into_iter().filter(|piece| piece.len() > 1 && piece.starts_with(char::is_alphabetic))
+    pieces(text).into_iter().filter(|piece| piece.chars().count() > 1 && piece.starts_with(char::is_alphabetic))
 }
 
 /// A text in words and what parts them.
