@@ -61,6 +61,9 @@ fn no_print_macro_is_used() {
                 folders.push(path);
                 continue;
             }
+            if path.extension().is_none_or(|extension| extension != "rs") {
+                continue;
+            }
             let text = fs::read_to_string(&path).unwrap();
             read += 1;
             for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {

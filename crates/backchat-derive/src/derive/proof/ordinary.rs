@@ -431,9 +431,11 @@ mod tests {
             taken.map(str::to_owned).collect::<Vec<_>>()
         };
         let name = "{{ c.function.name }}";
-        assert_eq!(losses(name, ""), ["`<td></td>`", "`<ul>`"]);
+        assert_eq!(losses(name, ""), ["`<ol>`", "`<td></td>`", "`<ul>`"]);
+        let kind = "\"{{ 'text' if v is string else 'json' }}\"";
+        assert_eq!(losses(name, &format!(" type={kind}")), ["`<ol>`", "`<td></td>`"]);
         // HTML has no such attribute, but a call without arguments looks like an empty tag.
-        assert_eq!(losses(name, " kind=\"{{ 'text' if v is string else 'json' }}\""), ["`<td></td>`"]);
+        assert_eq!(losses(name, &format!(" kind={kind}")), ["`<td></td>`"]);
         assert_eq!(losses(&format!("call:{name}"), ""), [""; 0]);
     }
 
