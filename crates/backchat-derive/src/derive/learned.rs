@@ -410,6 +410,15 @@ mod tests {
     }
 
     #[test]
+    fn no_id_of_a_conversation_is_learned_in_a_mark() {
+        let seen = "{% if m.role == 'assistant' %}{% for r in messages[:loop.index0] if r.role == 'tool' %}<ok {{ r.tool_call_id }}>\
+                    {% endfor %}{% endif %}{{ m.content }}";
+        let (_, _, draft) = derived(&CHAT.replace("{{ m.content }}", seen));
+        let marks: Vec<&str> = draft.split("<ok ").skip(1).collect();
+        assert!(!marks.is_empty() && marks.iter().all(|mark| mark.starts_with("[^")), "{draft}");
+    }
+
+    #[test]
     fn a_guard_that_readers_made_a_mark_comes_back_if_they_refuse_what_is_learned() {
         let part = |of: &str, text: &str| format!("--=part\nof: {of}\n\n{{{{ {text} }}}}\n");
         let source = format!(

@@ -6,16 +6,13 @@ use super::template_usage::TemplateUsage;
 use super::trace::{Slot, SlotKind, Trace};
 use backchat_core::json::Value;
 use backchat_core::text::{common_start, slice};
-use backchat_probe::probe::steady::Varying;
+use backchat_probe::probe::steady::{OWN, Varying};
 use backchat_probe::probe::{Answer, Call, Message, Prober, Setting, needle};
 
 /// Stands for a value of the turn that is written as it is.
 const VALUE: &str = "{Qzownq";
 
-/// The same for the name of a call.
-const OWN: &str = "\u{fffe}";
-
-/// The same for the id of a call.
+/// Stands for the id of a call.
 const ID: &str = "Qzidq";
 
 /// Other texts, ids and names than those of the probes. No two begin alike.
@@ -136,12 +133,17 @@ fn around_arguments(prober: &Prober<'_>, calls: &[Call]) -> Option<Vec<String>> 
     Some(parts)
 }
 
+/// What stands for the name of a call.
+fn own_name() -> String {
+    OWN.to_string()
+}
+
 /// Finds what the marks of one call repeat of its name and its keys.
 fn of_call(found: &mut Varying, prober: &Prober<'_>) {
     let text = |(index, arguments): (usize, usize)| {
         let call = shapes::call(index, arguments);
         let parts = around_arguments(prober, std::slice::from_ref(&call))?;
-        Some(parts.join(VALUE).replace(&call.name, OWN))
+        Some(parts.join(VALUE).replace(&call.name, &own_name()))
     };
     let texts: Option<Vec<String>> = [(0, 2), (1, 1), (2, 0)].into_iter().map(text).collect();
     found.echoes(&texts.unwrap_or_default());
@@ -162,13 +164,13 @@ fn of_calls(found: &mut Varying, prober: &Prober<'_>) {
     let own = |text: &str, call: usize| {
         let mut text = [text, VALUE].concat();
         if let Some(name) = call.checked_sub(1).and_then(|before| names.get(before)) {
-            text = text.replace(name, OWN);
+            text = text.replace(name, &own_name());
         }
         let places = names
             .get(call)
             .map(|name| text.rmatch_indices(name.as_str()).take(count).map(|(at, _)| at..at + name.len()));
         let places: Vec<_> = places.into_iter().flatten().collect();
-        places.into_iter().for_each(|place| text.replace_range(place, OWN));
+        places.into_iter().for_each(|place| text.replace_range(place, &own_name()));
         text
     };
     let firsts = [one, before].into_iter().chain(three.first());

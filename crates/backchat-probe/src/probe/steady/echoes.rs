@@ -3,7 +3,7 @@
 
 use super::{OWN, VaryingPlace, is_value, is_varying};
 use crate::probe::marks::{is_closing, is_opening};
-use backchat_core::text::slice;
+use backchat_core::text::{common_start, slice};
 
 /// The signs that end an echo, and whether it may have several lines. Each has a placeholder, from `FIRST` on.
 const ENDS: [(char, bool); 13] = [
@@ -53,15 +53,7 @@ pub(super) fn find(texts: &[&str]) -> Vec<VaryingPlace> {
     for _ in 0..MOST_PLACES {
         let rests: Vec<&str> = texts.iter().zip(&at).map(|(text, at)| slice(text, *at..)).collect();
         let (Some(first), Some(done)) = (rests.first(), texts.first().zip(at.first())) else { break };
-        let shared = rests.iter().fold(first.len(), |shared, rest| {
-            shared.min(
-                first
-                    .char_indices()
-                    .zip(rest.chars())
-                    .find(|((_, a), b)| a != b)
-                    .map_or(first.len().min(rest.len()), |((at, _), _)| at),
-            )
-        });
+        let shared = rests.iter().fold(*first, |shared, rest| common_start(shared, rest)).len();
         if rests.iter().all(|rest| rest.len() == shared) {
             break;
         }
