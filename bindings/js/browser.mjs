@@ -3,7 +3,8 @@
 //   node browser.mjs PACKAGE [stable|reference] < rows.jsonl
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -54,8 +55,9 @@ const server = createServer((request, response) => {
     if (name === "error") console.error(text);
     else process.stdout.write(`${text}\n`);
     browser.kill();
-    browser.once("exit", () => {
-      rmSync(profile, { recursive: true, force: true });
+    browser.once("exit", async () => {
+      // Its children may still be writing, and only the asynchronous function removes again what came meanwhile.
+      await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
       server.close();
       process.exitCode = name === "error" ? 1 : 0;
     });

@@ -6,8 +6,14 @@ if (host) document.documentElement.classList.add("hosted");
 
 // What the user put into the page, between two visits; null if there is nothing, or a damaged link.
 const visit = {
-  keep: async (kept) => (host ? host.setState(kept) : history.replaceState(null, "", `#${await packed(kept)}`)),
-  kept: async () => (host ? host.getState() : await unpacked(location.hash.slice(1))) ?? null,
+  async keep(kept) {
+    if (host) return host.setState(kept);
+    const { href } = location;
+    const fragment = await packed(kept);
+    // Packing takes time, and an address that came meanwhile is the user's.
+    if (location.href === href) history.replaceState(null, "", `#${fragment}`);
+  },
+  kept: async (hash = location.hash) => (host ? host.getState() : await unpacked(hash.slice(1))) ?? null,
 };
 
 // Leads to a span or a line of an editor of the page, or of the host, which counts lines from 0.

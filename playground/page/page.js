@@ -487,9 +487,12 @@ const start = async () => {
 };
 
 // Another link in the address, or none, which is the example; one that is damaged discards nothing.
-const follow = async () => {
-  const kept = await visit.kept();
-  if (kept || location.hash.length < 2) return restore(kept ?? {});
+// What was to be kept belongs to the address before.
+const follow = async ({ newURL }) => {
+  clearTimeout(timers.get(keep));
+  const { hash } = new URL(newURL);
+  const kept = await visit.kept(hash);
+  if (kept || hash.length < 2) return restore(kept ?? {});
   tellOfDamage();
   return keep();
 };

@@ -1,6 +1,7 @@
 // Drives a headless Chromium over its debugging pipe; needs only Node.js.
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -69,8 +70,8 @@ export class Browser {
     const ended = new Promise((resolve) => this.process.once("exit", resolve));
     this.process.kill();
     await ended;
-    // Its children may still be writing.
-    rmSync(this.profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    // Its children may still be writing, and only the asynchronous function removes again what came meanwhile.
+    await rm(this.profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 
