@@ -47,7 +47,7 @@ fn every_examination_ends_and_says_so() {
             (&["grammar", &template], 2..=2),
         ] {
             // A part of the budget: this build is many times slower.
-            let arguments = [arguments, &["--budget", "0.3"]].concat();
+            let arguments = [arguments, &["--budget", "0.1"]].concat();
             let (found, said) = answer(&arguments);
             assert!(code.contains(&found), "{arguments:?}: {found}: {said}");
             assert!(said.contains("the examination ended") || said.contains("stopped early"), "{arguments:?}: {said}");

@@ -1,7 +1,7 @@
 //! What `unrender` reads, its chat template writes again.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, thread};
 
 use super::Unrenderer;
 use super::frames::Frames;
@@ -121,35 +121,45 @@ fn round_trips(
     if same { Ok(()) } else { Err("called exact, and written otherwise".to_owned()) }
 }
 
+/// How many conversations of other shapes come back from the renders of a chat template, and what is wrong with the others.
+fn conversations_of_other_shapes(file: &Path) -> (usize, Vec<String>) {
+    let variables = [("bos_token".to_owned(), Value::from("<s>")), ("eos_token".to_owned(), Value::from("</s>"))];
+    let variables: Object = variables.into_iter().collect();
+    let options = RenderOptions::default().now("2026-11-20T08:00:00".to_owned());
+    let template = ChatTemplate::compile(&fs::read_to_string(file).unwrap()).unwrap();
+    let unrenderer = Unrenderer::new(&template, variables.clone(), options.clone());
+    let form = Frames::form(&Renderer::new(&template, options.clone()), &variables);
+    let (mut good, mut failures) = (0, Vec::new());
+    for shape in SHAPES.iter().filter(|shape| form.reasoning.is_some() || !shape.contains(['R', 'r', 'q'])) {
+        for (tools, prompt) in [("", false), ("ab", true)] {
+            let script = natural_conversation(shape, tools, &form);
+            let context = context(&variables, &script.messages, &script.tools, prompt);
+            let Ok(rendered) = template.render(&context, &options) else { continue };
+            match round_trips(&template, &unrenderer, &variables, &options, &rendered.text) {
+                Ok(()) => good += 1,
+                Err(why) => failures.push(format!("{} {shape} {tools} {prompt}: {why}", file.display())),
+            }
+        }
+    }
+    (good, failures)
+}
+
 #[test]
 fn conversations_of_other_shapes_round_trip() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chat_templates");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "jinja")).collect();
-    files.sort();
-    let variables = [("bos_token".to_owned(), Value::from("<s>")), ("eos_token".to_owned(), Value::from("</s>"))];
-    let variables: Object = variables.into_iter().collect();
-    let options = RenderOptions::default().now("2026-11-20T08:00:00".to_owned());
+    let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "jinja")).collect();
     let (mut good, mut failures) = (0, Vec::new());
-    for file in &files {
-        let template = ChatTemplate::compile(&fs::read_to_string(file).unwrap()).unwrap();
-        let unrenderer = Unrenderer::new(&template, variables.clone(), options.clone());
-        let form = Frames::form(&Renderer::new(&template, options.clone()), &variables);
-        for shape in SHAPES.iter().filter(|shape| form.reasoning.is_some() || !shape.contains(['R', 'r', 'q'])) {
-            for (tools, prompt) in [("", false), ("ab", true)] {
-                let script = natural_conversation(shape, tools, &form);
-                let context = context(&variables, &script.messages, &script.tools, prompt);
-                let Ok(rendered) = template.render(&context, &options) else { continue };
-                match round_trips(&template, &unrenderer, &variables, &options, &rendered.text) {
-                    Ok(()) => good += 1,
-                    Err(why) => {
-                        let name = file.file_stem().unwrap().to_string_lossy();
-                        failures.push(format!("{name} {shape} {tools} {prompt}: {why}"));
-                    }
-                }
-            }
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..4)
+            .map(|first| files.iter().skip(first).step_by(4))
+            .map(|part| scope.spawn(|| part.map(|file| conversations_of_other_shapes(file)).collect::<Vec<_>>()))
+            .collect();
+        for (right, wrong) in workers.into_iter().flat_map(|worker| worker.join().unwrap()) {
+            good += right;
+            failures.extend(wrong);
         }
-    }
+    });
     let all = good + failures.len();
     assert!(all > 1000, "only {all} conversations were rendered");
     assert!(good * 100 >= all * 99, "{good} of {all}:\n{}", failures.join("\n"));

@@ -305,26 +305,29 @@ mod tests {
         }
     }
 
-    #[test]
-    fn words_of_several_settings_in_one_mark_are_read_together_or_reported() {
+    /// What a template whose mark of a call has these words derives to, each chosen by a setting of its own.
+    fn with_words(marks: [&[&str]; 3]) -> (Status, Vec<String>, String) {
         let (before, _) = CHAT.split_once("<call>").unwrap();
         let (_, after) = CHAT.split_once("<end>").unwrap();
-        let word = |at: usize, words: &[&str]| {
-            let known: Vec<String> = words.iter().map(|word| format!("'say {word}': '{word}'")).collect();
-            format!("{{{{ {{{}}}[w{at} | default('say {}')] }}}}", known.join(", "), words[0])
+        let word = |at: usize| {
+            let known: Vec<String> = marks[at].iter().map(|word| format!("'say {word}': '{word}'")).collect();
+            format!("{{{{ {{{}}}[w{at} | default('say {}')] }}}}", known.join(", "), marks[at][0])
         };
-        let derived = |marks: [&[&str]; 3]| {
-            let [verb, word, kind] = [0, 1, 2].map(|at| word(at, marks[at]));
-            let call =
-                format!("<{verb} {{{{ c.function.name }}}} {word} {kind}>{{{{ c.function.arguments | tojson }}}}</>");
-            derived(&format!("{before}{call}{{% endfor %}}<end>{after}"))
-        };
-        let four_words = ["with", "using", "having", "taking"];
-        for marks in [
-            [&["call", "do"][..], &["with", "using"], &["alpha", "beta"]],
-            [&["call", "do", "make", "run"], &four_words, &["alpha"]],
-        ] {
-            let (status, losses, draft) = derived(marks);
+        let [verb, word, kind] = [0, 1, 2].map(word);
+        let call =
+            format!("<{verb} {{{{ c.function.name }}}} {word} {kind}>{{{{ c.function.arguments | tojson }}}}</>");
+        derived(&format!("{before}{call}{{% endfor %}}<end>{after}"))
+    }
+
+    const FOUR_VERBS: &[&str] = &["call", "do", "make", "run"];
+    const FOUR_WORDS: &[&str] = &["with", "using", "having", "taking"];
+
+    #[test]
+    fn words_of_several_settings_in_one_mark_are_read_together() {
+        for marks in
+            [[&["call", "do"][..], &["with", "using"], &["alpha", "beta"]], [FOUR_VERBS, FOUR_WORDS, &["alpha"]]]
+        {
+            let (status, losses, draft) = with_words(marks);
             assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
             let [verbs, words, kinds] = marks;
             for (verb, word) in verbs.iter().flat_map(|verb| words.iter().map(move |word| (verb, word))) {
@@ -334,8 +337,11 @@ mod tests {
                 }
             }
         }
-        let (_, losses, draft) =
-            derived([&["call", "do", "make", "run"], &four_words, &["alpha", "beta", "gamma", "delta"]]);
+    }
+
+    #[test]
+    fn words_of_too_many_settings_in_one_mark_are_reported() {
+        let (_, losses, draft) = with_words([FOUR_VERBS, FOUR_WORDS, &["alpha", "beta", "gamma", "delta"]]);
         let is_named = losses.iter().any(|loss| loss.contains("combinations of settings"));
         assert!(is_named, "{losses:?} {draft}");
     }
