@@ -67,7 +67,7 @@ fn turn(prober: &Prober<'_>, mut messages: Vec<Message>, after: History, answer:
     let prompt = prober.render(&messages, &Setting::new(), true)?;
     messages.push(Message::Assistant(answer.clone()));
     let text = prober.render(&messages, &Setting::new(), false)?;
-    let (prompt, text) = (after.rest(&prompt)?, after.rest(&text)?);
+    let (text, prompt) = (after.turn(&text, Some(&prompt))?, after.rest(&prompt)?);
     Some(slice(text, common_start(prompt, text).len()..).to_owned())
 }
 
@@ -238,6 +238,18 @@ mod tests {
                 "<as E>",
             ),
             ("{% if tools %}<of {{ tools[0].function.name }}>{% endif %}".into(), "<of f>", "<of E>"),
+            // The last message itself, which is then no end of the history.
+            (
+                "{% if loop.previtem.role == 'user' %}Re: {{ loop.previtem.content.split('\n')[0] }}\n{% endif %}"
+                    .into(),
+                "Re: me\nHi",
+                "Re: E\nHi",
+            ),
+            (
+                format!("{result}[seen]{{{{ loop.previtem.content }}}}[/seen]{{% endif %}}"),
+                "[seen]{\"a\":\n[1]}[/seen]",
+                "[seen]E[/seen]",
+            ),
             // A word of the template's own.
             (format!("{result}<seen it>{{% endif %}}"), "<seen it>", "<seen it>"),
         ] {

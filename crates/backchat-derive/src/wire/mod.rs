@@ -30,3 +30,4 @@ pub mod written;
 pub use backchat_probe::probe::{marks, steady};
 pub use found::{Wire, assumed, steady_prompt, structure_of, written_of};
 pub(crate) use infer::{Reading, infer};
+pub(crate) use shapes::after_history;

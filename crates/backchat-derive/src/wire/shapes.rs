@@ -2,6 +2,7 @@
 
 use super::structure::History;
 use backchat_core::json::Value;
+use backchat_core::text::slice;
 use backchat_probe::probe::{Answer, Call, Message, call_with, name_in_id, needle};
 
 /// A key of the arguments of call `call`.
@@ -78,6 +79,15 @@ pub(crate) fn history(kind: History) -> Vec<Message> {
     }
 }
 
+/// The text of a conversation after the last words of its history. The turn may repeat them, so its prompt tells how often
+/// the history has them.
+pub(crate) fn after_history<'t>(text: &'t str, words: &str, prompt: Option<&str>) -> Option<&'t str> {
+    let before = prompt.and_then(|prompt| prompt.matches(words).count().checked_sub(1));
+    let last = before.and_then(|before| text.match_indices(words).nth(before));
+    let (at, words) = last.or_else(|| text.rmatch_indices(words).next())?;
+    Some(slice(text, at + words.len()..))
+}
+
 impl History {
     /// Every kind, the plainest first.
     pub(crate) const ALL: [History; 4] =
@@ -91,9 +101,14 @@ impl History {
         }
     }
 
-    /// The text after it.
+    /// The text of a prompt after it.
     pub(crate) fn rest(self, text: &str) -> Option<&str> {
         Some(text.rsplit_once(self.last_needle())?.1)
+    }
+
+    /// The text of a conversation after it.
+    pub(crate) fn turn<'t>(self, text: &'t str, prompt: Option<&str>) -> Option<&'t str> {
+        after_history(text, self.last_needle(), prompt)
     }
 }
 
@@ -132,6 +147,20 @@ mod tests {
     fn all_needles_have_a_known_prefix() {
         for needle in needles() {
             assert!(needle::BEGINNINGS.iter().any(|beginning| needle.starts_with(beginning)), "{needle}");
+        }
+    }
+
+    #[test]
+    fn a_turn_may_repeat_the_last_words_before_it() {
+        for (text, prompt, turn) in [
+            ("<u>Hm?</u><a>Yes.", Some("<u>Hm?</u><a>"), "</u><a>Yes."),
+            ("<u>Hm?</u><a>Re: Hm?\nYes.", Some("<u>Hm?</u><a>"), "</u><a>Re: Hm?\nYes."),
+            // So may the prompt, which a model then continues.
+            ("<u>Hm?</u><a>Re: Hm?\nYes.", Some("<u>Hm?</u><a>Re: Hm?\n"), "\nYes."),
+            ("<sum>Hm?</sum><u>Hm?</u><a>Yes.", Some("<sum>Hm?</sum><u>Hm?</u><a>"), "</u><a>Yes."),
+            ("<u>Hm?</u><a>Yes.", None, "</u><a>Yes."),
+        ] {
+            assert_eq!(after_history(text, "Hm?", prompt), Some(turn), "{text:?} {prompt:?}");
         }
     }
 

@@ -48,7 +48,8 @@ impl Turns<'_, '_> {
     /// A render of an answer after a history, from the end of the history on.
     pub(crate) fn trace(&self, after: History, answer: &Answer, setting: &Setting) -> Option<Trace> {
         let text = self.prober.render(&shapes::conversation(after, answer), setting, false)?;
-        let turn = after.rest(&text)?;
+        let prompt = self.prober.render(&shapes::history(after), setting, true);
+        let turn = after.turn(&text, prompt.as_deref())?;
         let turn = slice(turn, self.closing(after, setting, turn).unwrap_or(0)..);
         let own = self.trailing.iter().find_map(|trailing| turn.trim_end().strip_suffix(trailing.as_str()));
         let mut trace = Trace::new(own.unwrap_or(turn), answer);

@@ -126,16 +126,20 @@ fn with_values(text: &str, is_value: impl Fn(&str, &str, char) -> bool) -> Strin
                 rest = after;
             }
             None => {
-                out.push_str(&written(first));
                 rest = slice(rest, first.len_utf8()..);
+                let echo = steady::echo(first).map(|(end, lines)| up_to(end, lines, rest));
+                out.push_str(&echo.unwrap_or_else(|| written(first)));
             }
         }
     }
     out
 }
 
-/// Any text up to a sign, on one line or several.
-fn up_to(end: char, lines: bool) -> String {
+/// Any text up to a sign, on one line or several. The text may contain the sign if more of the mark follows.
+fn up_to(end: char, lines: bool, rest: &str) -> String {
+    if rest.starts_with(end) && rest.chars().nth(1).is_some_and(|c| !is_varying(c)) {
+        return if lines { ".*?" } else { "[^\\n]*?" }.to_owned();
+    }
     let line = if lines || end == '\n' { "" } else { "\\n" };
     let end = if end == '\n' { "\\n".to_owned() } else { in_class(end) };
     format!("[^{line}{end}]*")
@@ -156,7 +160,7 @@ pub(in crate::derive) fn written(c: char) -> String {
         c if is_syntax(c) => format!("\\{c}"),
         c => match (steady::words(c), steady::echo(c)) {
             (Some(words), _) => format!("(?:{})", words.join("|")),
-            (None, Some((end, lines))) => up_to(end, lines),
+            (None, Some((end, lines))) => up_to(end, lines, ""),
             (None, None) => c.to_string(),
         },
     }
@@ -252,6 +256,23 @@ mod tests {
         ] {
             assert_eq!(escape(&text), pattern, "{text:?}");
             assert_eq!(spaced(&text), pattern, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_mark_repeats_is_any_text_up_to_the_rest_of_the_mark() {
+        let place = |end: char, lines: bool| {
+            ('\u{fdd0}'..='\u{fdef}').find(|sign| steady::echo(*sign) == Some((end, lines))).unwrap()
+        };
+        let (tag, line, text, quote) = (place('>', false), place('\n', false), place('<', true), place('"', false));
+        for (mark, pattern) in [
+            (format!("<seen {tag}>"), "<seen [^\\n>]*>"),
+            (format!("Re: {line}\n"), "Re: [^\\n]*\\n"),
+            // The text may contain the sign with which the rest of the mark begins.
+            (format!("<of>{text}</of>"), "<of>.*?</of>"),
+            (format!("<f about=\"{quote}\">"), "<f about=\"[^\\n]*?\">"),
+        ] {
+            assert_eq!(escape(&mark), pattern, "{mark:?}");
         }
     }
 

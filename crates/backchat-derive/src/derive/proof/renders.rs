@@ -2,6 +2,7 @@
 
 use super::conversations::History;
 use super::header::whole_marks;
+use crate::wire::after_history;
 use crate::wire::marks::{self, Segmentation};
 use backchat_core::text::{common_end, common_start, overlap, slice};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
@@ -81,8 +82,9 @@ impl Scene<'_, '_> {
     /// A turn with this answer, in the render of the conversation that ends with it.
     pub fn turn(&self, answer: &Answer) -> Option<Turn> {
         let whole = self.render(&[Message::Assistant(answer.clone())], false)?;
-        let said = whole.rfind(&*self.history.last)? + self.history.last.len();
-        let (head, text) = whole.split_at_checked(said)?;
+        let prompt = self.render(&[], true);
+        let text = after_history(&whole, &self.history.last, prompt.as_deref())?;
+        let head = slice(&whole, ..whole.len() - text.len());
         let (head, text) = (head.to_owned(), self.without_closing(text).unwrap_or_else(|| text.to_owned()));
         Some(Turn { head, text, whole })
     }

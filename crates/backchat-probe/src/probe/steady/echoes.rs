@@ -6,7 +6,7 @@ use crate::probe::marks::{is_closing, is_opening};
 use backchat_core::text::{common_start, slice};
 
 /// The signs that end an echo, and whether it may have several lines. Each has a placeholder, from `FIRST` on.
-const ENDS: [(char, bool); 13] = [
+const ENDS: [(char, bool); 14] = [
     ('>', false),
     ('<', false),
     ('"', false),
@@ -20,6 +20,7 @@ const ENDS: [(char, bool); 13] = [
     ('>', true),
     ('<', true),
     ('"', true),
+    ('[', true),
 ];
 
 /// The first placeholder, after those of a clock's words.
@@ -42,8 +43,13 @@ pub fn echo(c: char) -> Option<(char, bool)> {
 pub(super) fn length(sign: char, text: &str, after: &str) -> Option<usize> {
     let (end, lines) = echo(sign)?;
     let length = text.find(after)?;
-    let is_other = |c: char| c == end || c == '\n' && !lines;
+    let is_other = |c: char| c == end && !is_long(after) || c == '\n' && !lines;
     (!slice(text, ..length).contains(is_other)).then_some(length)
+}
+
+/// Whether the text after an echo is more than one sign: then the echo may contain this sign.
+fn is_long(after: &str) -> bool {
+    after.chars().nth(1).is_some()
 }
 
 /// The places in which texts differ that are otherwise the same.
@@ -89,12 +95,12 @@ fn start(shared: &str) -> usize {
 fn ends<'t>(texts: &[&'t str], from: usize) -> Option<(Vec<usize>, &'t str)> {
     let first = texts.first()?;
     let signs = first.char_indices().filter(|(at, c)| *at >= from && !is_word(*c));
-    signs.map(|(at, _)| (at, closing(slice(first, at..)))).filter(|(_, after)| !after.trim().is_empty()).find_map(
-        |(at, after)| {
-            let lengths: Vec<usize> = texts.iter().map(|text| text.find(after)).collect::<Option<_>>()?;
-            (lengths.first() == Some(&at)).then_some((lengths, after))
-        },
-    )
+    // The end of a line ends an echo even where a value follows.
+    let is_end = |after: &str| !after.trim().is_empty() || after.starts_with('\n');
+    signs.map(|(at, _)| (at, closing(slice(first, at..)))).filter(|(_, after)| is_end(after)).find_map(|(at, after)| {
+        let lengths: Vec<usize> = texts.iter().map(|text| text.find(after)).collect::<Option<_>>()?;
+        (lengths.first() == Some(&at)).then_some((lengths, after))
+    })
 }
 
 /// The start of a text by which the end of an echo is recognized: a quote, or the rest of a mark.
@@ -136,8 +142,8 @@ fn placeholder(contents: &[&str], after: &str) -> Option<char> {
     let signs = || after.chars().take_while(|c| !c.is_alphanumeric());
     let is_end = |c: char| is_quote(c) || is_opening(c) || c == '\n';
     let end = if is_end(first) { first } else { signs().find(|c| is_closing(*c)).unwrap_or(first) };
-    let at = ENDS.iter().position(|known| *known == (end, lines))?;
-    let is_own = |c: char| c == end || c == OWN;
+    let at = ENDS.iter().position(|known| known.0 == end && (known.1 == lines || end == '['))?;
+    let is_own = |c: char| c == end && !is_long(after) || c == OWN;
     let sign = char::from_u32(u32::from(FIRST) + u32::try_from(at).ok()?)?;
     (!contents.iter().any(|text| text.contains(is_own))).then_some(sign)
 }
@@ -180,6 +186,9 @@ mod tests {
             // The sign between the values of a list may also end it.
             (&["<|of qza|><|f|>", "<|of qza|qzb|><|f|>"], "<|of ", ('>', false), ">"),
             (&["<|of qza|>", "<|of qzb|>"], "<|of ", ('>', false), "|>"),
+            // The end of its line may end it, and a value of a probe may follow.
+            (&["Re: qza\nQz", "Re: qzb\nQz"], "Re: ", ('\n', false), "\n"),
+            (&["[seen]qza[/seen]Qz", "[seen]qzb[/seen]Qz"], "[seen]", ('[', true), "[/seen]"),
             (&["<plan>\n1. qza\n</plan>", "<plan>\n1. qza\n2. qzb\n</plan>"], "1. ", ('<', true), "</plan>"),
             (&["</f><next>wait</next>", "</f><next>qzb</next>"], "<next>", ('<', false), "</next>"),
             // The name of a call is a part of the text before.
