@@ -310,10 +310,14 @@ fn number_in_brackets(pattern: &Pattern) -> Option<String> {
     })
 }
 
-/// Whether a text is signs of code, such as the end of a tag, an arrow or a shift. Signs between two brackets are a mark.
+/// Whether a text is signs of code, such as the end of a tag, an arrow or a shift, an arrow before a word, such as `=> f(`, or a
+/// quotation mark. Signs between two brackets are a mark.
 fn is_code(text: &str) -> bool {
     let is_mark = text.starts_with(is_opening) && text.ends_with(is_closing);
-    !is_mark && text.chars().all(|c| c.is_ascii_punctuation() || c.is_whitespace())
+    let aimed = ["=>", "->"].iter().find_map(|arrow| text.strip_prefix(arrow));
+    let is_quote = |c| "«»‹›“”„‘’".contains(c);
+    let is_signs = || text.chars().all(|c| c.is_ascii_punctuation() || c.is_whitespace() || is_quote(c));
+    !is_mark && (is_signs() || aimed.is_some_and(|aimed| aimed.chars().all(is_plain)))
 }
 
 #[cfg(test)]
@@ -329,10 +333,10 @@ mod tests {
             let [_, close] = OrdinaryDelimiters::of(&template(&closed)).calls;
             close
         };
-        for text in [")", "};", " />", "\">", "=>", ">>", "$ done", "END"] {
+        for text in [")", "};", " />", "\">", "=>", ">>", "=> f(", "-> f:", " »", "$ done", "END"] {
             assert_eq!(close(text).as_deref(), Some(text));
         }
-        for mark in ["</call>", "<|>", "<call", "[/CALL]"] {
+        for mark in ["</call>", "<|>", "<call", "=> <call", "«call", "[/CALL]"] {
             assert_eq!(close(mark), None, "{mark}");
         }
     }
