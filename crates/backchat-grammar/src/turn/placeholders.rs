@@ -138,10 +138,10 @@ impl Placeholders {
 }
 
 /// Any character but the sign that ends an echo, and the end of a line if it has only one.
-fn other_than(end: char, lines: bool) -> Regular {
+fn other_than(end: Option<char>, lines: bool) -> Regular {
     let mut ranges = Vec::new();
     let mut low = 0;
-    for sign in [Some('\n').filter(|_| !lines && end != '\n'), Some(end)].into_iter().flatten().map(u32::from) {
+    for sign in [Some('\n').filter(|line| !lines && end != Some(*line)), end].into_iter().flatten().map(u32::from) {
         ranges.push((low, sign - 1));
         low = sign + 1;
     }

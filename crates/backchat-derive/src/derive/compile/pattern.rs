@@ -135,14 +135,17 @@ fn with_values(text: &str, is_value: impl Fn(&str, &str, char) -> bool) -> Strin
     out
 }
 
-/// Any text up to a sign, on one line or several. The text may contain the sign if more of the mark follows.
-fn up_to(end: char, lines: bool, rest: &str) -> String {
-    if rest.starts_with(end) && rest.chars().nth(1).is_some_and(|c| !is_varying(c)) {
-        return if lines { ".*?" } else { "[^\\n]*?" }.to_owned();
+/// Any text up to a sign, on one line or several, or up to the rest of the mark: the text may contain the sign with which more
+/// than a sign begins.
+fn up_to(end: Option<char>, lines: bool, rest: &str) -> String {
+    let is_more = |end: &char| rest.starts_with(*end) && rest.chars().nth(1).is_some_and(|c| !is_varying(c));
+    match end.filter(|end| !is_more(end)) {
+        None if lines => ".*?".to_owned(),
+        None => "[^\\n]*?".to_owned(),
+        Some('\n') => "[^\\n]*".to_owned(),
+        Some(end) if lines => format!("[^{}]*", in_class(end)),
+        Some(end) => format!("[^\\n{}]*", in_class(end)),
     }
-    let line = if lines || end == '\n' { "" } else { "\\n" };
-    let end = if end == '\n' { "\\n".to_owned() } else { in_class(end) };
-    format!("[^{line}{end}]*")
 }
 
 /// A character as one of a class.
@@ -261,15 +264,17 @@ mod tests {
 
     #[test]
     fn what_a_mark_repeats_is_any_text_up_to_the_rest_of_the_mark() {
-        let place = |end: char, lines: bool| {
+        let place = |end: Option<char>, lines: bool| {
             ('\u{fdd0}'..='\u{fdef}').find(|sign| steady::echo(*sign) == Some((end, lines))).unwrap()
         };
-        let (tag, line, text, quote) = (place('>', false), place('\n', false), place('<', true), place('"', false));
+        let [tag, line, quote] = ['>', '\n', '"'].map(|end| place(Some(end), false));
+        let (text, other) = (place(Some('<'), true), place(None, false));
         for (mark, pattern) in [
             (format!("<seen {tag}>"), "<seen [^\\n>]*>"),
             (format!("Re: {line}\n"), "Re: [^\\n]*\\n"),
             // The text may contain the sign with which the rest of the mark begins.
             (format!("<of>{text}</of>"), "<of>.*?</of>"),
+            (format!("《of：{other}》"), "《of：[^\\n]*?》"),
             (format!("<f about=\"{quote}\">"), "<f about=\"[^\\n]*?\">"),
         ] {
             assert_eq!(escape(&mark), pattern, "{mark:?}");

@@ -59,7 +59,9 @@ fn note(setting: &Setting, exchanged: &[(String, String)]) -> Option<Diagnostic>
     let new = listed(exchanged.iter().map(|(new, _)| new.as_str()));
     let old = listed(exchanged.iter().map(|(_, old)| old.as_str()));
     let message = format!("the variable `{name}` switches markers: {new} with {name}={value}, else {old}");
-    let help = format!("the draft is for both; `--set '{name}={value}'` derives one for turns with that value alone");
+    let help = format!(
+        "the draft has the markers of both; `--set '{name}={value}'` derives one for turns with that value alone"
+    );
     Some(Diagnostic::new(Severity::Note, "derive-switch", message).help(help))
 }
 

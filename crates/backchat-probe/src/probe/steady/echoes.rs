@@ -5,22 +5,23 @@ use super::{OWN, VaryingPlace, is_value, is_varying};
 use crate::probe::marks::{is_closing, is_opening};
 use backchat_core::text::{common_start, slice};
 
-/// The signs that end an echo, and whether it may have several lines. Each has a placeholder, from `FIRST` on.
-const ENDS: [(char, bool); 14] = [
-    ('>', false),
-    ('<', false),
-    ('"', false),
-    ('\'', false),
-    (']', false),
-    (')', false),
-    ('{', false),
-    (':', false),
-    ('|', false),
-    ('\n', false),
-    ('>', true),
-    ('<', true),
-    ('"', true),
-    ('[', true),
+/// The signs that end an echo, `None` for any other, and whether it may have several lines. Each has a placeholder, from
+/// `FIRST` on.
+const ENDS: [(Option<char>, bool); 14] = [
+    (Some('>'), false),
+    (Some('<'), false),
+    (Some('"'), false),
+    (Some('\''), false),
+    (Some(']'), false),
+    (Some(')'), false),
+    (Some('{'), false),
+    (Some(':'), false),
+    (Some('\n'), false),
+    (None, false),
+    (Some('>'), true),
+    (Some('<'), true),
+    (Some('"'), true),
+    (None, true),
 ];
 
 /// The first placeholder, after those of a clock's words.
@@ -32,9 +33,9 @@ const MOST_PLACES: usize = 6;
 /// The longest text, in bytes, by which the end of an echo is recognized.
 const LONGEST_AFTER: usize = 32;
 
-/// The sign that ends the echo which a character represents, and whether the echo may have several lines; `None` if the
-/// character represents something else.
-pub fn echo(c: char) -> Option<(char, bool)> {
+/// The sign that ends the echo which a character represents, if it is a usual one, and whether the echo may have several
+/// lines; `None` if the character represents something else.
+pub fn echo(c: char) -> Option<(Option<char>, bool)> {
     let at = u32::from(c).checked_sub(u32::from(FIRST))?;
     ENDS.get(usize::try_from(at).ok()?).copied()
 }
@@ -43,7 +44,7 @@ pub fn echo(c: char) -> Option<(char, bool)> {
 pub(super) fn length(sign: char, text: &str, after: &str) -> Option<usize> {
     let (end, lines) = echo(sign)?;
     let length = text.find(after)?;
-    let is_other = |c: char| c == end && !is_long(after) || c == '\n' && !lines;
+    let is_other = |c: char| Some(c) == end && !is_long(after) || c == '\n' && !lines;
     (!slice(text, ..length).contains(is_other)).then_some(length)
 }
 
@@ -142,7 +143,7 @@ fn placeholder(contents: &[&str], after: &str) -> Option<char> {
     let signs = || after.chars().take_while(|c| !c.is_alphanumeric());
     let is_end = |c: char| is_quote(c) || is_opening(c) || c == '\n';
     let end = if is_end(first) { first } else { signs().find(|c| is_closing(*c)).unwrap_or(first) };
-    let at = ENDS.iter().position(|known| known.0 == end && (known.1 == lines || end == '['))?;
+    let at = [Some(end), None].iter().find_map(|end| ENDS.iter().position(|known| *known == (*end, lines)))?;
     let is_own = |c: char| c == end && !is_long(after) || c == OWN;
     let sign = char::from_u32(u32::from(FIRST) + u32::try_from(at).ok()?)?;
     (!contents.iter().any(|text| text.contains(is_own))).then_some(sign)
@@ -181,19 +182,20 @@ mod tests {
     #[test]
     fn an_echo_is_the_text_in_which_marks_differ() {
         for (texts, before, end, after) in [
-            (["<seen qzId1>Hi", "<seen qzId22>Hi"].as_slice(), "<seen ", ('>', false), ">"),
-            (&["<f keys=\"qza,qzb\">", "<f keys=\"qzc\">", "<f keys=\"\">"], "keys=\"", ('"', false), "\""),
+            (["<seen qzId1>Hi", "<seen qzId22>Hi"].as_slice(), "<seen ", (Some('>'), false), ">"),
+            (&["<f keys=\"qza,qzb\">", "<f keys=\"qzc\">", "<f keys=\"\">"], "keys=\"", (Some('"'), false), "\""),
             // The sign between the values of a list may also end it.
-            (&["<|of qza|><|f|>", "<|of qza|qzb|><|f|>"], "<|of ", ('>', false), ">"),
-            (&["<|of qza|>", "<|of qzb|>"], "<|of ", ('>', false), "|>"),
+            (&["<|of qza|><|f|>", "<|of qza|qzb|><|f|>"], "<|of ", (Some('>'), false), ">"),
+            (&["<|of qza|>", "<|of qzb|>"], "<|of ", (Some('>'), false), "|>"),
             // The end of its line may end it, and a value of a probe may follow.
-            (&["Re: qza\nQz", "Re: qzb\nQz"], "Re: ", ('\n', false), "\n"),
-            (&["[seen]qza[/seen]Qz", "[seen]qzb[/seen]Qz"], "[seen]", ('[', true), "[/seen]"),
-            (&["<plan>\n1. qza\n</plan>", "<plan>\n1. qza\n2. qzb\n</plan>"], "1. ", ('<', true), "</plan>"),
-            (&["</f><next>wait</next>", "</f><next>qzb</next>"], "<next>", ('<', false), "</next>"),
+            (&["Re: qza\nQz", "Re: qzb\nQz"], "Re: ", (Some('\n'), false), "\n"),
+            (&["《of：qza》Qz", "《of：qzb》Qz"], "《of：", (None, false), "》"),
+            (&["[seen]qza[/seen]Qz", "[seen]qzb[/seen]Qz"], "[seen]", (None, false), "[/seen]"),
+            (&["<plan>\n1. qza\n</plan>", "<plan>\n1. qza\n2. qzb\n</plan>"], "1. ", (Some('<'), true), "</plan>"),
+            (&["</f><next>wait</next>", "</f><next>qzb</next>"], "<next>", (Some('<'), false), "</next>"),
             // The name of a call is a part of the text before.
-            (&["<f \u{fffe} QZA>{Qz", "<f \u{fffe} QZB>{Qz"], "<f \u{fffe} ", ('>', false), ">"),
-            (&["<f \u{fffe}>{Qz", "<f \u{fffe}>[qza][qzb]{Qz"], "<f \u{fffe}>", ('{', false), "{"),
+            (&["<f \u{fffe} QZA>{Qz", "<f \u{fffe} QZB>{Qz"], "<f \u{fffe} ", (Some('>'), false), ">"),
+            (&["<f \u{fffe}>{Qz", "<f \u{fffe}>[qza][qzb]{Qz"], "<f \u{fffe}>", (Some('{'), false), "{"),
         ] {
             let places = find(texts);
             let [place] = places.as_slice() else { panic!("{texts:?}: {places:?}") };
