@@ -22,10 +22,9 @@ pub fn switches<'t>(template: &'t ChatTemplate, given: &Object) -> Vec<(&'t str,
         if let Some(limits) = compared.and_then(|compared| numbers(compared)) {
             return limits;
         }
-        // A variable that is compared with texts is not meant to be true: what is written for other texts, another one shows.
-        let is_text = |compared: &Vec<Value>| {
-            compared.iter().any(|constant| constant.as_str().is_some()) && !compared.contains(&Value::Bool(true))
-        };
+        // What is written for other texts than those that it is compared with, another one shows. Where true is written
+        // otherwise, it is compared with true.
+        let is_text = |compared: &Vec<Value>| compared.iter().any(|constant| constant.as_str().is_some());
         // A table has nothing for another text than its keys.
         let has_others = compared.is_some_and(is_text) && !template.looked_up.contains(name);
         let set = if has_others { OTHER.into() } else { Value::Bool(true) };
@@ -175,6 +174,7 @@ mod tests {
             ("{% set share = budget * 2 %}{% set share = budget * 4 %}{% if share < 8 %}{% endif %}", "[true, false]"),
             ("{% if budget %}{% endif %}", "[true, false]"),
             ("{% if budget == 'none' or budget > 3 %}{% endif %}", "[\"other\", false, \"none\", 3]"),
+            ("{% if budget == true or budget == 'on' %}{% endif %}", "[\"other\", false, true, \"on\"]"),
         ] {
             let template = ChatTemplate::compile(source).unwrap();
             let found = switches(&template, &Object::new()).remove(0);

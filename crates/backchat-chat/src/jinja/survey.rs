@@ -1,17 +1,17 @@
 //! Collects the variables and constants of a template from its tree, without rendering it.
 
-use std::collections::hash_map::Entry;
+mod aliases;
+
 use std::collections::{HashMap, HashSet};
 
 use indexmap::{IndexMap, IndexSet};
 
 use crate::builtins::functions::FUNCTIONS;
-use crate::jinja::arithmetic::{NUMERIC, Step, constant, literal, solved};
+use crate::jinja::arithmetic::{NUMERIC, constant, literal, solved};
 use crate::jinja::syntax::tree::{
     BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target,
 };
-use crate::switches::GIVEN;
-use backchat_core::text::slice;
+use aliases::{Computed, Passed};
 use backchat_core::{json, push_new};
 
 /// The variables and constants of a template.
@@ -39,25 +39,15 @@ pub(crate) struct Survey<'s> {
     constants: HashMap<String, Vec<json::Value>>,
     /// The literal keys of the dictionaries that a name is set to, in whatever scope.
     tables: HashMap<String, Vec<json::Value>>,
-}
-
-/// A value that is read from a path, and the arithmetic that is done to it, the first step first.
-#[derive(Clone, Debug, PartialEq)]
-struct Computed {
-    path: String,
-    steps: Vec<Step>,
+    /// What the calls of macros gave to parameters in the survey before this one, and what they give in this one.
+    given: Passed<'s>,
+    passed: Passed<'s>,
 }
 
 /// Names that Jinja2 itself binds.
 const SPECIAL: &[&str] = &["loop", "caller", "self", "super", "varargs", "kwargs"];
 
 impl<'s> Survey<'s> {
-    pub(crate) fn new(body: &Body<'s>) -> Self {
-        let mut survey = Self { scopes: vec![HashSet::new()], ..Self::default() };
-        survey.body(body);
-        survey
-    }
-
     fn bind(&mut self, names: impl IntoIterator<Item = &'s str>) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.extend(names);
@@ -95,7 +85,8 @@ impl<'s> Survey<'s> {
                 self.expression(value);
                 self.alias(target, value);
                 if let Target::Name(name) = target {
-                    self.note_items(&format!("{name}[]"), value);
+                    let listed = self.listed(value);
+                    self.note_listed(&format!("{name}[]"), listed);
                     if let ExprKind::Dict(entries) = &value.kind {
                         let keys = entries.iter().filter_map(|(key, _)| literal(key));
                         self.tables.entry((*name).to_owned()).or_default().extend(keys);
@@ -119,14 +110,8 @@ impl<'s> Survey<'s> {
             StatementKind::For { target, over, only, body, otherwise, .. } => {
                 self.expression(over);
                 target.names().iter().for_each(|name| drop(self.aliases.remove(*name)));
-                if let Some(name) = target.names().first() {
-                    self.note_items(name, over);
-                }
-                // The items of a variable are those of a list.
-                if let (Target::Name(name), Some(of)) = (target, self.path(over).filter(|of| self.is_setting(of))) {
-                    let items = Computed { path: format!("{of}[]"), steps: Vec::new() };
-                    self.aliases.insert((*name).to_owned(), Some(items));
-                }
+                self.note_looped(target, over);
+                self.alias_items(target, over);
                 self.scoped(|survey| {
                     survey.bind(target.names());
                     only.iter().for_each(|only| survey.expression(only));
@@ -136,7 +121,11 @@ impl<'s> Survey<'s> {
             }
             StatementKind::Macro { name, parameters, body } => {
                 self.bind([*name]);
+                let own: Vec<&str> = parameters.iter().map(|(name, _)| *name).collect();
+                let shadowed = self.shadow(&own);
+                self.alias_parameters(name, parameters);
                 self.function(parameters, body);
+                self.restore(shadowed);
             }
             StatementKind::CallBlock { parameters, call, body } => {
                 self.expression(call);
@@ -147,10 +136,14 @@ impl<'s> Survey<'s> {
             }
             StatementKind::With { bindings, body } => {
                 bindings.iter().for_each(|(_, value)| self.expression(value));
+                let own: Vec<&str> = bindings.iter().flat_map(|(target, _)| target.names()).collect();
+                let shadowed = self.shadow(&own);
+                bindings.iter().for_each(|(target, value)| self.alias(target, value));
                 self.scoped(|survey| {
-                    bindings.iter().for_each(|(target, _)| survey.bind(target.names()));
+                    survey.bind(own);
                     survey.body(body);
                 });
+                self.restore(shadowed);
             }
             StatementKind::FilterBlock { filter: head, body } | StatementKind::AutoEscape { enabled: head, body } => {
                 self.expression(head);
@@ -174,6 +167,11 @@ impl<'s> Survey<'s> {
                 self.look_up(table, key);
             }
             ExprKind::Call(called, arguments) => {
+                if let ExprKind::Name(name) = called.kind
+                    && !FUNCTIONS.has(name)
+                {
+                    self.pass(name, arguments);
+                }
                 if let ExprKind::Attribute(of, _) = &called.kind {
                     // The attribute is a method.
                     self.member(expression);
@@ -245,98 +243,44 @@ impl<'s> Survey<'s> {
         expression.children(&mut |child| self.expression(child));
     }
 
-    /// Remembers what a name is given, if that is a variable.
-    fn alias(&mut self, target: &Target<'s>, value: &Expr<'s>) {
-        let name = match target {
-            Target::Name(name) => (*name).to_owned(),
-            Target::Field(of, name) => format!("{of}.{name}"),
-            Target::Tuple(_) => return,
-        };
-        let Some(computed) = self.computed(value) else { return };
-        let variable = Some(computed).filter(|computed| self.is_setting(&computed.path));
-        match self.aliases.entry(name) {
-            Entry::Vacant(entry) => drop(entry.insert(variable)),
-            Entry::Occupied(mut known) if *known.get() != variable => drop(known.insert(None)),
-            Entry::Occupied(_) => {}
+    /// Remembers the constants of what a loop iterates over by the names of its target: of pairs, each has those at its place.
+    fn note_looped(&mut self, target: &Target<'s>, over: &Expr<'s>) {
+        let listed = self.listed(over);
+        if let Some(name) = target.names().first() {
+            self.note_listed(name, listed.clone());
+        }
+        for (at, name) in target.names().into_iter().enumerate().filter(|_| matches!(target, Target::Tuple(_))) {
+            let place = format!("[{at}]");
+            let own = listed.iter().filter(|(rest, _)| *rest == place).map(|(_, value)| (String::new(), value.clone()));
+            self.note_listed(name, own.collect());
         }
     }
 
-    /// Whether a path begins with a variable of the context, or with one in whose place the template has set a default.
-    fn is_setting(&self, path: &str) -> bool {
-        let root = path.split(['.', '[']).next().unwrap_or_default();
-        let is_own = || self.aliases.get(root).is_some_and(|of| of.as_ref().is_some_and(|of| of.path == root));
-        !path.contains('[') && !GIVEN.contains(&root) && (self.is_variable(root) || is_own())
-    }
-
-    /// Remembers the constants in a list, in the members of its items, or in the keys of a dictionary, by this name.
-    fn note_items(&mut self, name: &str, list: &Expr<'s>) {
-        let mut found: Vec<(String, json::Value)> = Vec::new();
-        match &list.kind {
-            ExprKind::List(items) | ExprKind::Tuple(items) => {
-                for item in items {
-                    match &item.kind {
-                        ExprKind::Literal(literal) => found.push((String::new(), constant(literal))),
-                        ExprKind::Dict(entries) => found.extend(entries.iter().filter_map(|(key, value)| {
-                            let (ExprKind::Literal(Literal::Str(key)), ExprKind::Literal(value)) =
-                                (&key.kind, &value.kind)
-                            else {
-                                return None;
-                            };
-                            Some((format!(".{key}"), constant(value)))
-                        })),
-                        _ => {}
-                    }
-                }
-            }
-            ExprKind::Dict(entries) => found.extend(entries.iter().filter_map(|(key, _)| match &key.kind {
-                ExprKind::Literal(key) => Some((String::new(), constant(key))),
-                _ => None,
-            })),
-            ExprKind::Name(of) => {
-                let of = format!("{of}[]");
-                let known = self.constants.iter().filter_map(|(path, values)| Some((path.strip_prefix(&of)?, values)));
-                let known =
-                    known.flat_map(|(rest, values)| values.iter().map(|value| (rest.to_owned(), value.clone())));
-                found = known.collect();
-            }
-            ExprKind::Call(method, _) => {
-                if let ExprKind::Attribute(of, "items" | "keys") = &method.kind {
-                    return self.note_items(name, of);
-                }
-            }
-            _ => {}
-        }
-        for (rest, value) in found {
+    fn note_listed(&mut self, name: &str, listed: Vec<(String, json::Value)>) {
+        for (rest, value) in listed {
             push_new(self.constants.entry(format!("{name}{rest}")).or_default(), value);
         }
     }
 
-    /// The path of a value from a variable, or else from a name of the template. What is computed from one has none.
-    fn path(&self, expression: &Expr<'s>) -> Option<String> {
-        let path = path(expression)?;
-        let ends = path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]);
-        let Some((of, end)) = ends.filter_map(|end| Some((self.alias_of(slice(&path, ..end))?, end))).next() else {
-            return Some(path);
-        };
-        of.steps.is_empty().then(|| format!("{}{}", of.path, slice(&path, end..)))
-    }
-
-    fn alias_of(&self, name: &str) -> Option<&Computed> {
-        self.aliases.get(name)?.as_ref()
-    }
-
-    /// The path of what a value is computed from, and how.
-    fn computed(&self, expression: &Expr<'s>) -> Option<Computed> {
-        if let ExprKind::Condition { then, otherwise, .. } = &expression.kind {
-            return self.computed(then).or_else(|| self.computed(otherwise.as_ref()?));
+    /// The constants in a list, in the members of its items, at the places of its pairs, or in the keys of a dictionary: each
+    /// with the path to it from an item.
+    fn listed(&self, list: &Expr<'s>) -> Vec<(String, json::Value)> {
+        match &list.kind {
+            ExprKind::List(items) | ExprKind::Tuple(items) => items.iter().flat_map(constants_of_item).collect(),
+            ExprKind::Dict(entries) => {
+                entries.iter().filter_map(|(key, _)| Some((String::new(), literal(key)?))).collect()
+            }
+            ExprKind::Name(of) => {
+                let of = format!("{of}[]");
+                let known = self.constants.iter().filter_map(|(path, values)| Some((path.strip_prefix(&of)?, values)));
+                known.flat_map(|(rest, values)| values.iter().map(|value| (rest.to_owned(), value.clone()))).collect()
+            }
+            ExprKind::Call(method, _) => match &method.kind {
+                ExprKind::Attribute(of, "items" | "keys") => self.listed(of),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
         }
-        if let Some((step, of)) = Step::last(expression) {
-            let mut computed = self.computed(of)?;
-            computed.steps.extend(step);
-            return Some(computed);
-        }
-        let known = path(expression).and_then(|path| self.alias_of(&path));
-        known.cloned().or_else(|| Some(Computed { path: self.path(expression)?, steps: Vec::new() }))
     }
 
     fn member(&mut self, expression: &Expr<'s>) {
@@ -376,6 +320,24 @@ impl<'s> Survey<'s> {
 
     fn note_at(&mut self, path: String, constant: json::Value) {
         push_new(self.compared.entry(path).or_default(), constant);
+    }
+}
+
+/// The constants in an item of a list, each with the path to it.
+fn constants_of_item(item: &Expr<'_>) -> Vec<(String, json::Value)> {
+    match &item.kind {
+        ExprKind::Dict(entries) => entries
+            .iter()
+            .filter_map(|(key, value)| match &key.kind {
+                ExprKind::Literal(Literal::Str(key)) => Some((format!(".{key}"), literal(value)?)),
+                _ => None,
+            })
+            .collect(),
+        ExprKind::List(parts) | ExprKind::Tuple(parts) => {
+            let parts = parts.iter().enumerate();
+            parts.filter_map(|(at, part)| Some((format!("[{at}]"), literal(part)?))).collect()
+        }
+        _ => literal(item).into_iter().map(|constant| (String::new(), constant)).collect(),
     }
 }
 
@@ -486,14 +448,46 @@ mod tests {
             ),
             ("{% set e = 'low' %}{% if e == 'high' %}{% endif %}", r#"{"e": ["high"]}"#),
         ] {
-            let template = ChatTemplate::compile(template).unwrap();
             let expected = json::read(compared).unwrap();
-            let found: json::Object = template
-                .compared_constants()
-                .iter()
-                .map(|(name, constants)| (name.clone(), json::Value::List(constants.clone())))
-                .collect();
-            assert_eq!(json::Value::Object(found), expected);
+            assert_eq!(compared_in(template), expected);
         }
+    }
+
+    #[test]
+    fn what_a_template_hands_on_under_a_name_of_its_own_is_compared_there() {
+        let is_high = "{% if e == 'high' %}{% endif %}";
+        let macro_e = format!("{{% macro m(x, e) %}}{is_high}{{% endmacro %}}");
+        for template in [
+            format!("{macro_e}{{{{ m(1, effort | default('low')) }}}}"),
+            format!("{macro_e}{{{{ m(e=effort, x=1) }}}}{{{{ m(1, 'low') }}}}"),
+            format!("{macro_e}{{% set level = effort or 'low' %}}{{{{ m(1, level) }}}}"),
+            format!("{macro_e}{{% macro outer(f) %}}{{{{ m(1, f) }}}}{{% endmacro %}}{{{{ outer(effort) }}}}"),
+            format!("{{% macro m(e=effort) %}}{is_high}{{% endmacro %}}{{{{ m() }}}}"),
+            "{% set ns = namespace(e=effort) %}{% if ns.e == 'high' %}{% endif %}".to_owned(),
+            "{% set ns = namespace({'e': effort}) %}{% if ns.e == 'high' %}{% endif %}".to_owned(),
+            "{% set look = {'e': effort or 'low'} %}{% if look['e'] == 'high' %}{% endif %}".to_owned(),
+            format!("{{% with e = effort | default('low') %}}{is_high}{{% endwith %}}"),
+            format!("{{% for e in [effort] %}}{is_high}{{% endfor %}}"),
+            format!("{{% for k, e in [('a', effort)] %}}{is_high}{{% endfor %}}"),
+            format!("{{% for k, e in {{'a': effort}}.items() %}}{is_high}{{% endfor %}}"),
+            format!("{{% set x, e = 1, effort %}}{is_high}"),
+            "{% for k, v in [('high', 'a')] %}{% if k == effort %}{% endif %}{% endfor %}".to_owned(),
+            "{% set t = [('high', 'a')] %}{% for k, v in t %}{% if k == effort %}{% endif %}{% endfor %}".to_owned(),
+        ] {
+            let expected = json::read(r#"["high"]"#).unwrap();
+            let found = compared_in(&template);
+            assert_eq!(found.as_object().unwrap().get("effort"), Some(&expected), "{template}");
+        }
+        // The name means something else after the macro, and in another one.
+        let other = format!("{{% macro n(e) %}}{is_high}{{% endmacro %}}{macro_e}{{{{ m(1, effort) }}}}{is_high}");
+        assert_eq!(compared_in(&other), json::read(r#"{"e": ["high"], "effort": ["high"]}"#).unwrap());
+    }
+
+    /// The constants with which a template compares values, by the expression of the value.
+    fn compared_in(template: &str) -> json::Value {
+        let template = ChatTemplate::compile(template).unwrap();
+        let found = template.compared_constants().iter();
+        let found = found.map(|(name, constants)| (name.clone(), json::Value::List(constants.clone())));
+        json::Value::Object(found.collect())
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::places::answer_texts;
-use crate::probe::Answer;
+use crate::probe::{Answer, Setting};
 use backchat_chat::{Change, Decision, Ran, Relation};
 use backchat_core::json::Value;
 use backchat_core::push_new;
@@ -28,6 +28,8 @@ struct Seen {
     operands: Vec<(Value, Value)>,
     /// The shapes of their answers.
     shapes: [bool; 4],
+    /// Whether it occurred with operands that a template can mean.
+    is_meant: bool,
 }
 
 impl Seen {
@@ -67,15 +69,21 @@ struct Branching {
 }
 
 impl Branching {
+    /// Whether some conversation had this outcome, and its operands are no mistake.
+    fn has(&self, outcome: bool) -> bool {
+        self.seen.get(usize::from(outcome)).and_then(Option::as_ref).is_some_and(|seen| seen.is_meant)
+    }
+
     fn goals(&self, span: Range<usize>, is_own: bool) -> Vec<Goal> {
         let goal = |sought, wanted, seen: &Seen| seen.goal(span.clone(), is_own, sought, wanted);
         let mut goals = Vec::new();
-        match (&self.kind, &self.seen) {
-            (_, [Some(seen), None]) => goals.push(goal(self.kind.clone(), true, seen)),
-            (Sought::Outcome(relation), [None, Some(seen)]) if *relation != Relation::Key => {
-                goals.push(goal(self.kind.clone(), false, seen));
-            }
-            _ => {}
+        let [no, yes] = &self.seen;
+        if let Some(seen) = no.as_ref().filter(|_| !self.has(true)) {
+            goals.push(goal(self.kind.clone(), true, seen));
+        }
+        let may_fail = matches!(self.kind, Sought::Outcome(relation) if relation != Relation::Key);
+        if let Some(seen) = yes.as_ref().filter(|_| may_fail && !self.has(false)) {
+            goals.push(goal(self.kind.clone(), false, seen));
         }
         if let Sought::Outcome(Relation::In | Relation::Key) = self.kind {
             let seen: Vec<&Seen> = self.seen.iter().flatten().collect();
@@ -104,6 +112,27 @@ struct Observed {
     kind: Sought,
     outcome: bool,
     operands: Vec<(Value, Value)>,
+    is_meant: bool,
+}
+
+/// Whether a template can mean a comparison under a setting: not of true or false, to which a variable is set, or of how it is
+/// spelled, with other texts or numbers.
+fn is_meant(relation: Relation, operands: &[(Value, Value)], setting: &Setting) -> bool {
+    let spelled = |text: &str| {
+        let is_like = |word: &str| text.eq_ignore_ascii_case(word);
+        if is_like("true") { Some(true) } else { is_like("false").then_some(false) }
+    };
+    let truth = |value: &Value| value.as_bool().or_else(|| value.as_str().and_then(spelled));
+    let is_set = |value: &Value| truth(value).is_some() && setting.values().any(|own| own.as_bool() == truth(value));
+    let is_other = |value: &Value| match value {
+        Value::String(_) | Value::Number(_) => truth(value).is_none(),
+        Value::List(items) => !items.iter().any(|item| truth(item).is_some()),
+        Value::Null | Value::Bool(_) | Value::Object(_) => false,
+    };
+    let is_mistaken =
+        |(left, right): &(Value, Value)| is_set(left) && is_other(right) || is_other(left) && is_set(right);
+    let compares = matches!(relation, Relation::Equal | Relation::Less | Relation::Greater | Relation::In);
+    !compares || !operands.iter().all(is_mistaken)
 }
 
 /// What a goal asks for.
@@ -151,22 +180,29 @@ pub struct Coverage {
 impl Coverage {
     /// Adds what ran in a conversation that ends with this answer, and returns its number.
     pub fn add(&mut self, ran: Ran, answer: &Answer) -> usize {
+        self.add_under(&Setting::new(), ran, answer)
+    }
+
+    /// The same of a conversation with these variables.
+    pub fn add_under(&mut self, setting: &Setting, ran: Ran, answer: &Answer) -> usize {
         let number = self.conversations;
         self.conversations += 1;
         for Decision { span, outcome, relation, operands } in ran.decisions {
-            self.see_each(Observed { span, kind: Sought::Outcome(relation), outcome, operands }, number, answer);
+            let is_meant = is_meant(relation, &operands, setting);
+            let kind = Sought::Outcome(relation);
+            self.see_each(Observed { span, kind, outcome, operands, is_meant }, number, answer);
         }
         for Change { span, name, arguments, changed, values } in ran.changes {
             let operands = values.into_iter().map(|value| (value, Value::Null)).collect();
             let kind = Sought::Change(name, arguments);
-            self.see_each(Observed { span, kind, outcome: changed, operands }, number, answer);
+            self.see_each(Observed { span, kind, outcome: changed, operands, is_meant: true }, number, answer);
         }
         number
     }
 
     /// Sees it apart for operands that are texts of the answer, and for others.
     fn see_each(&mut self, observed: Observed, conversation: usize, answer: &Answer) {
-        let Observed { span, kind, outcome, operands } = observed;
+        let Observed { span, kind, outcome, operands, is_meant } = observed;
         let texts = answer_texts(answer);
         let is_text = |value: &Value| value.as_str().is_some_and(|value| texts.contains(&value.trim()));
         let (own, others): (Vec<_>, Vec<_>) =
@@ -174,7 +210,9 @@ impl Coverage {
         for (is_own, operands) in [(true, own), (false, others)] {
             if !operands.is_empty() {
                 let place = (span.start, span.end, is_own);
-                self.seen(place, kind.clone(), outcome).add(operands, conversation, answer);
+                let seen = self.seen(place, kind.clone(), outcome);
+                seen.is_meant |= is_meant;
+                seen.add(operands, conversation, answer);
             }
         }
     }
@@ -197,12 +235,9 @@ impl Coverage {
         // A text of the answer is never false, and nothing is no text of it.
         let is_absence = goal.is_own && !goal.wanted && goal.sought == Sought::Outcome(Relation::Truth);
         let found = [known(goal.is_own), known(true).filter(|_| was_nothing), known(false).filter(|_| is_absence)];
-        found.into_iter().flatten().any(|branching| {
-            let [no, yes] = &branching.seen;
-            if let Sought::Member(member) = &goal.sought {
-                return branching.has_met(member);
-            }
-            if goal.wanted { yes.is_some() } else { no.is_some() }
+        found.into_iter().flatten().any(|branching| match &goal.sought {
+            Sought::Member(member) => branching.has_met(member),
+            _ => branching.has(goal.wanted),
         })
     }
 
@@ -237,12 +272,12 @@ impl Coverage {
     /// has messages.
     pub fn conditions(&self) -> Vec<(Range<usize>, bool)> {
         let mut places: BTreeMap<(usize, usize), [bool; 2]> = BTreeMap::new();
-        for ((start, end, _), Branching { kind, seen: [no, yes] }) in &self.known {
-            let is_filled = *kind == Sought::Outcome(Relation::Items) && no.is_none();
-            if matches!(kind, Sought::Outcome(_)) && !is_filled {
+        for ((start, end, _), branching) in &self.known {
+            let is_filled = branching.kind == Sought::Outcome(Relation::Items) && !branching.has(false);
+            if matches!(branching.kind, Sought::Outcome(_)) && !is_filled {
                 let [was_false, was_true] = places.entry((*start, *end)).or_default();
-                *was_false |= no.is_some();
-                *was_true |= yes.is_some();
+                *was_false |= branching.has(false);
+                *was_true |= branching.has(true);
             }
         }
         places.into_iter().map(|((start, end), seen)| (start..end, seen == [true, true])).collect()

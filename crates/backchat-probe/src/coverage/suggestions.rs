@@ -326,64 +326,6 @@ impl Made<'_> {
         self.part(answer, words);
     }
 
-    /// Settings of the variables that the condition mentions or, if its operands are not from the answer, of all.
-    fn by_settings(&mut self, variables: &[&str]) {
-        let mentioned: Vec<&str> = variables.iter().copied().filter(|name| mentions(self.condition, name)).collect();
-        // A number of the answer may be like that of a variable by chance.
-        let is_number = matches!(self.goal.sought, Sought::Outcome(Relation::Less | Relation::Greater));
-        let is_free = mentioned.is_empty() && (self.found.is_empty() || is_number);
-        let likeness = if is_free { Likeness::Guess } else { Likeness::Mentioned };
-        let names = if is_free { variables } else { mentioned.as_slice() };
-        let mut values: Vec<Value> = Vec::new();
-        if let Sought::Member(member) = &self.goal.sought {
-            values.push(member.clone());
-            return self.settings(names, &values, likeness);
-        }
-        let mut add = |more: Vec<Value>| {
-            for value in more {
-                push_new(&mut values, value);
-            }
-        };
-        for (left, right) in &self.goal.operands {
-            for operand in [left, right] {
-                match operand {
-                    Value::List(items) => add(items.clone()),
-                    Value::Number(number) => {
-                        if let Ok(limit) = number.as_str().parse::<i64>() {
-                            let around = [limit, limit.saturating_add(1), limit.saturating_sub(1)];
-                            // Or the number may be a part of a text, such as a version.
-                            if is_of_text(self.condition) {
-                                add(around.map(|value| value.to_string().into()).into());
-                            }
-                            add(around.map(Value::from).into());
-                        }
-                    }
-                    Value::String(text) if !text.is_empty() => add(vec![text.as_str().into()]),
-                    _ => {}
-                }
-            }
-        }
-        if !is_free {
-            let called = self.answer.calls.iter().map(|call| Value::from(call.name.as_str())).collect::<Vec<_>>();
-            let named = (!called.is_empty()).then(|| Value::List(called));
-            let usual = [Value::Bool(true), Value::Bool(false)].into_iter().chain(named).chain(["on".into()]);
-            add(usual.collect());
-        }
-        values.retain(|value| !matches!(value, Value::Null | Value::Object(_)));
-        self.settings(names, &values, likeness);
-    }
-
-    fn settings(&mut self, names: &[&str], values: &[Value], likeness: Likeness) {
-        for name in names {
-            let own = variables::own_values(name, self.condition, values);
-            for value in own.as_deref().unwrap_or(values) {
-                let setting = Setting::from([((*name).to_owned(), value.clone())]);
-                let words = format!("`{name}` set to {value}");
-                self.push(Suggested { setting, likeness, ..Suggested::of(self.answer.clone(), words) });
-            }
-        }
-    }
-
     /// Texts that a filter, method or slice changes.
     fn by_change(&mut self, name: &str, arguments: &[Value]) {
         let argument = arguments.first().and_then(Value::as_str).map(str::to_owned);
@@ -438,17 +380,6 @@ pub fn mentions(expression: &str, name: &str) -> bool {
         let after = expression.get(at + name.len()..).and_then(|text| text.chars().next());
         !before.is_some_and(|c| is_part(c) || c == '.') && !after.is_some_and(is_part)
     })
-}
-
-/// Whether a condition has what a text has and no number: a method, an index or a slice.
-fn is_of_text(condition: &str) -> bool {
-    let is_method = |(at, _): (usize, &str)| {
-        let name = condition.get(at + 1..).and_then(|rest| rest.split_once('(')).map(|(name, _)| name);
-        name.is_some_and(|name| {
-            name != "get" && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
-        })
-    };
-    condition.contains('[') || condition.match_indices('.').any(is_method)
 }
 
 #[cfg(test)]

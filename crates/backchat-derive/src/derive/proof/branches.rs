@@ -98,16 +98,17 @@ impl Proof<'_> {
     }
 
     /// Whether a template can mean the values of a setting: not true or false where it prints the value or compares it
-    /// with others, unless one of these is its spelling.
+    /// with others only, unless one of these is its spelling.
     pub(super) fn is_meant(&self, case: &Case) -> bool {
         case.setting.iter().all(|(name, value)| match value {
             Value::Bool(value) => {
                 let spelled = if *value { "True" } else { "False" };
                 let compared = self.plain.template().compared_constants().get(name).into_iter().flatten();
+                let is_compared = compared.clone().any(|constant| constant.as_bool().is_some());
                 let found = self.branches().found.iter().filter_map(|branch| branch.case.setting.get(name));
                 let is_spelled = |text: &str| text.eq_ignore_ascii_case(spelled);
                 let mut others = compared.chain(found).filter(|value| value.as_bool().is_none()).peekable();
-                let is_plain = others.peek().is_none();
+                let is_plain = is_compared || others.peek().is_none();
                 !case.text.contains(spelled) && (is_plain || others.filter_map(Value::as_str).any(is_spelled))
             }
             _ => true,

@@ -156,7 +156,7 @@ impl<'p, 't> Search<'p, 't> {
 
     /// Renders a conversation and records the branches it takes.
     fn watch(&mut self, known: &Known) {
-        self.coverage.add(known.ran_after(&known.history, self.proof), &known.answer);
+        self.coverage.add_under(&known.setting, known.ran_after(&known.history, self.proof), &known.answer);
         self.known.push(known.clone());
     }
 
@@ -568,3 +568,6 @@ impl Branches {
         Self { found, untaken: untaken(proof, &search.coverage, &search.known, search.before), branching }
     }
 }
+
+#[cfg(test)]
+mod tests;
