@@ -22,6 +22,9 @@ impl Made<'_> {
         let is_number = matches!(self.goal.sought, Sought::Outcome(Relation::Less | Relation::Greater));
         let is_free = mentioned.is_empty() && (self.found.is_empty() || is_number);
         let likeness = if is_free { Likeness::Guess } else { Likeness::Mentioned };
+        if is_free && self.goal.sought == Sought::Outcome(Relation::Items) {
+            return;
+        }
         let names = if is_free { variables } else { mentioned.as_slice() };
         if let Sought::Member(member) = &self.goal.sought {
             return self.settings(names, std::slice::from_ref(member), likeness);
@@ -41,6 +44,10 @@ impl Made<'_> {
 
     /// The operands and numbers next to them. If another text than one of them is sought, one that a template does not name.
     fn values_of_operands(&self) -> Vec<Value> {
+        // The number of items is no value of a variable.
+        if self.goal.sought == Sought::Outcome(Relation::Items) {
+            return vec![Value::List(vec![A_TEXT.into()])];
+        }
         let mut values: Vec<Value> = Vec::new();
         let mut add = |value: Value| {
             push_new(&mut values, value);

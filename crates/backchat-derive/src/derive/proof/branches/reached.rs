@@ -8,6 +8,7 @@ use super::super::turn_start::Cut;
 use super::{Branch, setting_words};
 use backchat_chat::Ran;
 use backchat_core::diagnostic::line_column;
+use backchat_core::json::Value;
 use backchat_probe::coverage::{Coverage, Goal, OtherTools, Place, Sought, Suggested};
 use backchat_probe::probe::{Answer, Message, Prober, Setting};
 use std::rc::Rc;
@@ -72,6 +73,31 @@ impl Known {
     }
 }
 
+/// A suggested conversation, made from a known one.
+pub(super) fn suggested_after(suggested: &Suggested, base: &Known) -> Known {
+    let mut setting = base.setting.clone();
+    setting.extend(suggested.setting.iter().map(|(name, value)| (name.to_owned(), value.clone())));
+    let history = suggested.history.as_deref().unwrap_or(&base.history);
+    let history = after_rounds(history, suggested.rounds).into();
+    let Suggested { answer, tools, .. } = suggested.clone();
+    Known { answer, history, setting, tools, ..base.clone() }
+}
+
+/// A suggestion in which variables that are lists in a known conversation are lists.
+pub(super) fn with_lists(mut suggested: Suggested, known: &Setting) -> Suggested {
+    let mut is_changed = false;
+    for (name, value) in suggested.setting.iter_mut() {
+        if known.get(name).is_some_and(|known| known.as_list().is_some()) && value.as_list().is_none() {
+            *value = Value::List(vec![value.clone()]);
+            is_changed = true;
+        }
+    }
+    if is_changed {
+        suggested.words = setting_words(&suggested.setting);
+    }
+    suggested
+}
+
 /// A conversation that reached a goal.
 pub(super) struct Reached {
     pub goal: Goal,
@@ -80,7 +106,7 @@ pub(super) struct Reached {
 }
 
 /// A history after this many more turns of the user, each with an answer. A system message stays first.
-pub(super) fn after_rounds(history: &[Message], rounds: usize) -> Vec<Message> {
+fn after_rounds(history: &[Message], rounds: usize) -> Vec<Message> {
     let at = usize::from(matches!(history.first(), Some(Message::System(_))));
     let (first, rest) = history.split_at_checked(at).unwrap_or((history, &[]));
     let round = [Message::User("And then?".to_owned()), Message::Assistant(Answer::content("We will see."))];

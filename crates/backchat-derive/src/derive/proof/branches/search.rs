@@ -5,7 +5,7 @@ use super::super::conversations::{self, History, Reach, TestAnswer};
 use super::super::request::Request;
 use super::super::verdict::Branching;
 use super::Branches;
-use super::reached::{Known, LINES, Reached, after_rounds};
+use super::reached::{Known, LINES, Reached, suggested_after, with_lists};
 use super::untaken::untaken;
 use backchat_chat::{Decision, NodeKind, Relation, ended, nodes};
 use backchat_core::diagnostic::line_column;
@@ -90,16 +90,6 @@ struct Tries {
     before: Option<(Suggested, Known)>,
 }
 
-/// A suggested conversation, made from a known one.
-fn suggested_after(suggested: &Suggested, base: &Known) -> Known {
-    let mut setting = base.setting.clone();
-    setting.extend(suggested.setting.iter().map(|(name, value)| (name.to_owned(), value.clone())));
-    let history = suggested.history.as_deref().unwrap_or(&base.history);
-    let history = after_rounds(history, suggested.rounds).into();
-    let Suggested { answer, tools, .. } = suggested.clone();
-    Known { answer, history, setting, tools, ..base.clone() }
-}
-
 /// The tools on offer, and what the chat template looks up in their definitions.
 fn usual_offers(proof: &Proof<'_>) -> Offers {
     let offering = &proof.offering;
@@ -158,6 +148,17 @@ impl<'p, 't> Search<'p, 't> {
     fn watch(&mut self, known: &Known) {
         self.coverage.add_under(&known.setting, known.ran_after(&known.history, self.proof), &known.answer);
         self.known.push(known.clone());
+    }
+
+    /// Watches an answer of all parts under a setting: what the template asks only there is asked of each part.
+    fn watch_setting(&mut self, setting: &Setting) {
+        let Some(history) = self.histories.first().map(|usual| usual.history.clone()) else { return };
+        let answer = self.proof.answer_of_all_parts().answer;
+        let offers_tools = self.proof.request.offers_tools(&history, &answer);
+        let known = Known { answer, history, setting: setting.clone(), offers_tools, tools: None };
+        if !self.known.contains(&known) {
+            self.watch(&known);
+        }
     }
 
     /// Whether the chat template refuses a conversation as it is, without a remedy.
@@ -417,7 +418,8 @@ impl<'p, 't> Search<'p, 't> {
         if likeness.contains(&Likeness::Offered) {
             made.extend(offers(goal, condition, &base.answer, &self.offers));
         }
-        let made: Vec<Suggested> = made.into_iter().flat_map(|suggested| self.with_own_keys(suggested)).collect();
+        let made = made.into_iter().map(|suggested| with_lists(suggested, &base.setting));
+        let made: Vec<Suggested> = made.flat_map(|suggested| self.with_own_keys(suggested)).collect();
         for suggested in made.into_iter().filter(|suggested| likeness.contains(&suggested.likeness)) {
             let refused = self.refused.iter().filter(|span| **span == goal.span).count();
             if self.left == tries.enough || refused == MOST_REFUSED || self.coverage.has(goal) {
@@ -497,6 +499,9 @@ impl<'p, 't> Search<'p, 't> {
             self.refused.push(goal.span.clone());
         }
         if is_reached {
+            if !suggested.setting.is_empty() {
+                self.watch_setting(&known.setting);
+            }
             self.reached.push(Reached { goal: goal.clone(), suggested: suggested.clone(), known });
         }
         is_reached

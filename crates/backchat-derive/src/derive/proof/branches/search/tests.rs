@@ -1,4 +1,4 @@
-use crate::derive::by_hand::{CHAT, losses_beside_null, read};
+use crate::derive::by_hand::{CHAT, losses_beside_null, read, said_calls};
 use crate::derive::{Options, Status, derive};
 use backchat_core::json::Value;
 
@@ -48,5 +48,38 @@ fn what_a_template_writes_for_values_that_it_does_not_name_is_read() {
             let read = read(&draft, &format!("<{mark}>So.</{mark}>Yes.<end>"));
             assert_eq!(read.get("content"), Some(&"Yes.".into()), "{before}{thought}: {draft}");
         }
+    }
+}
+
+#[test]
+fn what_a_setting_and_the_answer_decide_together_is_read() {
+    let usual = "<weigh>{{ m.reasoning_content }}</weigh>";
+    let thought = |condition: &str| thought_if(condition, "false").replace("plain", "weigh");
+    for condition in [
+        "style == 'deep' and m.reasoning_content | length > 200",
+        "deep and m.reasoning_content.startswith('Two')",
+        "deep and tools and 'python' in tools | map(attribute='function') | map(attribute='name')",
+    ] {
+        let draft = draft(&CHAT.replace(usual, &thought(condition)));
+        let read = read(&draft, "<deep>So.</deep>Yes.<end>");
+        assert_eq!(read.get("content"), Some(&"Yes.".into()), "{condition}: {draft}");
+    }
+    let call = "<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}</call>";
+    assert!(CHAT.contains(call));
+    let other = call.replace("call>", "do>");
+    let skills = "{% set ns = namespace(code=false) %}{% for skill in skills | default([]) %}\
+                  {% if skill.upper() == 'CODE' %}{% set ns.code = true %}{% endif %}{% endfor %}";
+    for condition in [
+        "style == 'do' and 'query' in c.function.arguments",
+        "brief and style == 'do' and 'query' in c.function.arguments",
+        "brief and loop.index > 2",
+        "brief and c.function.name == 'python'",
+        "'code' in (kinds or []) and c.function.name == 'python'",
+        "ns.code and c.function.name == 'python'",
+    ] {
+        let either = format!("{{% if {condition} %}}{other}{{% else %}}{call}{{% endif %}}");
+        let draft = draft(&(skills.to_owned() + &CHAT.replace(call, &either)));
+        let called = said_calls(&read(&draft, "<do>{\"name\": \"f\", \"arguments\": {}}</do><end>"));
+        assert_eq!(called, ["f{}"], "{condition}: {draft}");
     }
 }
