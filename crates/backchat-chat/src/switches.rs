@@ -64,9 +64,39 @@ fn objects<'t>(template: &'t ChatTemplate, name: &'t str) -> impl Iterator<Item 
     members.into_iter().flat_map(move |path| values(path).map(move |value| inner(path, value))).chain(all)
 }
 
-/// An object with the members of both.
+/// The value of a variable, with one more in each member of it that the template reads and compares with nothing; `None` if
+/// the template reads no members of it.
+pub fn with_members(template: &ChatTemplate, name: &str, value: &Value, member: &Value) -> Option<Value> {
+    let below = |path: &str| path.starts_with(['.', '[']);
+    let paths = template.members.iter().filter_map(|path| path.strip_prefix(name)).filter(|path| below(path));
+    let paths: Vec<&str> = paths.collect();
+    let is_inner = |path: &&str| !paths.iter().filter_map(|other| other.strip_prefix(path)).any(below);
+    let with = |path: &str| {
+        let compared = template.compared_constants().get(&format!("{name}{path}"));
+        let is_plain = |constant: &&Value| !constant.is_null() && constant.as_object().is_none();
+        let constant = compared.and_then(|compared| compared.iter().find(is_plain));
+        inside(path, constant.unwrap_or(member).clone())
+    };
+    let all = paths.iter().copied().filter(is_inner).map(with).reduce(merged)?;
+    Some(merged(value.clone(), all))
+}
+
+/// An object or a list with a value at this path.
+fn inside(path: &str, value: Value) -> Value {
+    match (path.strip_suffix("[]"), path.rsplit_once('.')) {
+        (Some(list), _) => inside(list, Value::List(vec![value])),
+        (None, Some((object, key))) => inside(object, Value::from([(key, value)])),
+        (None, None) => value,
+    }
+}
+
+/// A value with the members and items of both. Nothing, or true, stands for any value.
 fn merged(one: Value, other: Value) -> Value {
     match (one, other) {
+        (Value::Null | Value::Bool(true), other) => other,
+        (Value::List(one), Value::List(other)) => {
+            Value::List(one.into_iter().chain(other).reduce(merged).into_iter().collect())
+        }
         (Value::Object(mut one), Value::Object(other)) => {
             for (key, value) in other {
                 let known = one.get(&key).cloned();
@@ -141,6 +171,41 @@ mod tests {
             let given = Object::new();
             let (_, found) = switches(&template, &given).into_iter().find(|(name, _)| *name == "look").unwrap();
             assert_eq!(Value::List(found).to_string(), values, "{source}");
+        }
+    }
+
+    #[test]
+    fn each_member_that_a_template_reads_may_be_a_text() {
+        for (source, value, filled) in [
+            ("{{ look.style }}", Value::Null, Some(r#"{"style": "T"}"#)),
+            (
+                "{{ look.get('style') }}{{ look.size.wide }}",
+                Value::Null,
+                Some(r#"{"style": "T", "size": {"wide": "T"}}"#),
+            ),
+            ("{{ look[0].style }}", Value::Null, Some(r#"[{"style": "T"}]"#)),
+            (
+                "{% set l = look | default([]) %}{{ l[0].style }}{{ l[0].size }}",
+                Value::Null,
+                Some(r#"[{"style": "T", "size": "T"}]"#),
+            ),
+            ("{{ look[0] }}", Value::Null, Some(r#"["T"]"#)),
+            (
+                "{% if look.kind == 'rich' %}{{ look.style }}{% endif %}",
+                Value::Null,
+                Some(r#"{"kind": "rich", "style": "T"}"#),
+            ),
+            (
+                "{% if look.kind == 'rich' %}{{ look.style }}{% endif %}",
+                Value::from([("kind", "bare".into())]),
+                Some(r#"{"kind": "bare", "style": "T"}"#),
+            ),
+            ("{{ look.style }}", Value::from([("style", true.into())]), Some(r#"{"style": "T"}"#)),
+            ("{{ look }}{{ looks.style }}", Value::Null, None),
+        ] {
+            let template = ChatTemplate::compile(source).unwrap();
+            let found = with_members(&template, "look", &value, &"T".into()).map(|value| value.to_string());
+            assert_eq!(found.as_deref(), filled, "{source}");
         }
     }
 

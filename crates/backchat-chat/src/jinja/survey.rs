@@ -12,6 +12,7 @@ use crate::jinja::syntax::tree::{
     BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target,
 };
 use aliases::{Computed, Passed};
+use backchat_core::text::slice;
 use backchat_core::{json, push_new};
 
 /// The variables and constants of a template.
@@ -19,7 +20,7 @@ use backchat_core::{json, push_new};
 pub(crate) struct Survey<'s> {
     /// Names read before any statement has bound them: variables of the context.
     pub(crate) variables: IndexSet<&'s str>,
-    /// The paths below a variable that are read: `format.style`.
+    /// The paths below a variable that are read: `format.style`, `agents[].name`.
     pub(crate) members: IndexSet<String>,
     /// Constants that a value is compared with, by the expression of the value: `reasoning_effort`, `message.role`.
     pub(crate) compared: IndexMap<String, Vec<json::Value>>,
@@ -285,7 +286,8 @@ impl<'s> Survey<'s> {
 
     fn member(&mut self, expression: &Expr<'s>) {
         let Some(path) = self.path(expression) else { return };
-        if path.contains('.') && !path.contains('[') && self.is_setting(&path) {
+        let root = slice(&path, ..path.find(['.', '[']).unwrap_or(path.len()));
+        if root.len() < path.len() && self.is_setting(root) {
             self.members.insert(path);
         }
     }

@@ -9,7 +9,7 @@ use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_parser::template::Template;
 use backchat_probe::coverage::places;
-use backchat_probe::probe::Message;
+use backchat_probe::probe::{Message, needle};
 
 /// The shortest word that is not in a template by chance.
 const WORD: usize = 4;
@@ -93,13 +93,18 @@ impl Attempt {
 fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<'_>) -> Option<Value> {
     let (before, mut text) = (marks(draft)?, marks(&learned)?);
     let template = proof.prober.template();
-    let said: Vec<&str> = turns.iter().flat_map(|case| places(&case.said)).map(|(_, text)| text).collect();
+    let said = turns.iter().flat_map(|case| places(&case.said)).map(|(_, text)| text);
+    let said: Vec<&str> = said.collect();
     let mut words =
         said.iter().flat_map(|said| said.split(|c: char| !c.is_alphabetic())).filter(|word| word.len() >= WORD);
     if words.any(|word| text.contains(word) && !before.contains(word) && !spells(template, word)) {
         return None;
     }
-    for value in turns.iter().flat_map(|case| case.setting.values()) {
+    for value in turns.iter().flat_map(|case| case.setting.values()).flat_map(leaves) {
+        if value.as_str() == Some(needle::SETTING) {
+            text = with_any_text(&text, needle::SETTING);
+            continue;
+        }
         let spelled = value.as_str().map_or_else(|| python::spelling(value), str::to_owned);
         let is_known = spelled.is_empty() || before.contains(&spelled) || spells(template, &spelled);
         if is_known || !text.contains(&spelled) {
@@ -161,6 +166,33 @@ fn with_any_number(text: &str, number: &str) -> String {
     made
 }
 
+/// A text of JSON in which each value of a variable is any text up to the sign after it, in the dialect of patterns.
+fn with_any_text(text: &str, value: &str) -> String {
+    let mut made = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(value) {
+        made.push_str(before);
+        match after.trim_start_matches('\\').chars().next() {
+            Some('"') => made.push_str("[^\\\\n\\\"]+"),
+            Some(']') => made.push_str("[^\\\\n\\\\]]+"),
+            Some(sign) if "<>/|:'".contains(sign) => made.push_str(&format!("[^\\\\n{sign}]+")),
+            _ => made.push_str("[\\\\w.-]+"),
+        }
+        rest = after;
+    }
+    made.push_str(rest);
+    made
+}
+
+/// The values in a value that contain no others.
+fn leaves(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Object(members) => members.values().flat_map(leaves).collect(),
+        Value::List(items) => items.iter().flat_map(leaves).collect(),
+        _ => vec![value],
+    }
+}
+
 /// The shortest turns, two of each kind and setting.
 fn shortest_of_each(unread: &[(Part, Case)]) -> Vec<&Case> {
     let mut sorted: Vec<&(Part, Case)> = unread.iter().collect();
@@ -204,6 +236,19 @@ mod tests {
         let (status, losses, draft) = derived(&CHAT.replace("<weigh>{{ m.reasoning_content }}", thought));
         assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
         assert!(draft.contains("<hunch>") && draft.contains("<study>"), "{draft}");
+    }
+
+    #[test]
+    fn texts_of_marks_that_a_setting_gives_are_any_texts() {
+        for (old, new, text) in [
+            ("<call>", "<call{{ ' of=\"' + server.name + '\"' if server }}>", "<call of=\"All tools\">{J}</call>"),
+            ("<call>", "<call{{ ' of=\"' + server + '\"' if server }}>", "<call of=\"git\">{J}</call>"),
+        ] {
+            let (status, losses, draft) = derived(&CHAT.replacen(old, new, 1));
+            assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+            let text = text.replace("{J}", r#"{"name": "f", "arguments": {"a": 1}}"#) + "<end>";
+            assert_eq!(said_calls(&read(&value(&draft), &text)), [r#"f{"a": 1}"#], "{draft}");
+        }
     }
 
     #[test]

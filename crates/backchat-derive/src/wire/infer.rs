@@ -182,8 +182,9 @@ impl<'t> Inference<'_, 't> {
             }
         }
         let turns = self.turns(&offering);
-        for name in &self.usage.printed {
-            let with_value: Vec<Prompt> = prompts.iter().filter_map(|prompt| turns.with_value(prompt, name)).collect();
+        for printed in &self.usage.printed {
+            let with_value = prompts.iter().filter_map(|prompt| turns.with_value(prompt, printed));
+            let with_value: Vec<Prompt> = with_value.collect();
             prompts.extend(with_value);
         }
         prompts

@@ -16,6 +16,7 @@ mod infer;
 mod late;
 mod pair_forms;
 mod pairs;
+pub(crate) mod printed;
 mod repeated;
 mod shapes;
 pub mod structure;

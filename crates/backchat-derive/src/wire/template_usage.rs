@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::marks::Segmentation;
+use super::printed::{self, Printed};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
@@ -16,8 +17,8 @@ use backchat_probe::probe::{
 pub(crate) struct TemplateUsage {
     /// The switches one at a time, after a setting that touches none.
     pub settings: Vec<Setting>,
-    /// The variables that the template prints.
-    pub printed: Vec<String>,
+    /// The variables that the template prints, or of which it prints members.
+    pub printed: Vec<Printed>,
     /// The ways in which a message may carry reasoning.
     pub reasoning_inputs: Vec<ReasoningInput>,
     /// Keys of a message whose value is an attribute of its turn, and no reasoning.
@@ -44,6 +45,7 @@ pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object)
         |input: &ReasoningInput| input.is_named_for_reasoning() || !is_attribute(prober, &settings, input);
     let (reasoning_inputs, attributes): (Vec<_>, Vec<_>) =
         reasoning_inputs(template, prober, &settings).into_iter().partition(is_reasoning);
+    settings.extend(printed::settings(&printed, &prober.with_reasoning(reasoning_inputs.first())));
     let mut seen: Vec<Vec<Option<RenderedTurn>>> = Vec::new();
     settings.retain(|setting| push_new(&mut seen, outlook(prober, &reasoning_inputs, setting)));
     let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
@@ -51,44 +53,35 @@ pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object)
 }
 
 /// The settings, and the variables that are printed instead of switching something.
-fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> (Vec<Setting>, Vec<String>) {
+fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> (Vec<Setting>, Vec<Printed>) {
     let (mut settings, mut printed) = (vec![Setting::new()], Vec::new());
+    let thought = unread_keys(template.source()).first().map(|key| ReasoningInput::Key((*key).to_owned()));
+    let thinking = prober.with_reasoning(thought.as_ref());
     for (name, mut values) in switches(template, variables) {
-        if is_printed(prober, name, needle::PRINTED.into()) {
-            printed.push(name.to_owned());
-            continue;
-        }
+        let mut note = |found: Printed| {
+            let is_shown = found.is_shown(prober, &thinking);
+            if is_shown {
+                push_new(&mut printed, found);
+            }
+            is_shown
+        };
         // A member that is printed is text for the prompt, too.
-        values.retain(|value| value.as_object().is_none() || !is_printed(prober, name, marked(value)));
-        settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
+        let whole = Printed::members(template, name, &Value::Null);
+        values.retain(|value| {
+            let members = whole.as_ref().and_then(|_| Printed::members(template, name, value));
+            value.as_object().is_none() || !members.is_some_and(&mut note)
+        });
+        if let Some(whole) = whole {
+            note(whole);
+        }
+        if !note(Printed::whole(name)) {
+            settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
+        }
     }
     settings.truncate(MOST_SETTINGS);
     settings.retain(|setting| setting.is_empty() || is_accepted(prober, setting));
     printed.truncate(MOST_SETTINGS);
     (settings, printed)
-}
-
-/// An object with a needle for each member that is true because the template compares it with nothing.
-fn marked(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            Value::Object(members.iter().map(|(key, member)| (key.to_owned(), marked(member))).collect())
-        }
-        Value::Bool(true) => needle::PRINTED.into(),
-        other => other.clone(),
-    }
-}
-
-/// Whether the template prints the needle in the value of a variable: it is text for the prompt, not a switch.
-fn is_printed(prober: &Prober, name: &str, value: Value) -> bool {
-    let setting = Setting::from([(name.to_owned(), value)]);
-    let user = vec![Message::User(needle::USER.to_owned())];
-    let mut called = user.clone();
-    called.push(Message::Assistant(Answer::calls(vec![call(0, 1)])));
-    called.push(Message::User(needle::LATER.to_owned()));
-    [user, called]
-        .iter()
-        .any(|messages| prober.render(messages, &setting, true).is_some_and(|text| text.contains(needle::PRINTED)))
 }
 
 /// Whether the template renders anything under a setting. If it refuses the value in every request, every later probe
@@ -287,6 +280,21 @@ mod tests {
             let settings = find(&template, &prober, &variables).settings;
             assert_eq!(settings.len(), count, "{written}: {settings:?}");
         }
+    }
+
+    #[test]
+    fn a_member_that_only_the_mark_of_reasoning_has_is_a_text() {
+        let source = "{% for m in messages %}<{{ m.role }}>{% if m.thinking %}<think budget={{ budget.size if budget else 0 }}>\
+                      {{ m.thinking }}</think>{% endif %}{{ m.content }}{% endfor %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None).settled().unwrap();
+        let usage = find(&template, &prober, &variables);
+        let size = Printed::members(&template, "budget", &Value::Null).unwrap();
+        assert!(usage.printed.contains(&size), "{:?}", usage.printed);
+        assert!(
+            usage.settings.iter().all(|setting| setting.get("budget").is_none_or(|value| value.as_object().is_none()))
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::align;
 use super::marks::Segmentation;
+use super::printed::Printed;
 use super::shapes;
 use super::structure::{History, Prompt};
 use super::trace::{SlotKind, Trace};
@@ -117,9 +118,9 @@ impl Turns<'_, '_> {
 
     /// The same end of a prompt whose header also has the value of a variable inside, which is printed if it is set. A value
     /// in quotes is JSON, so that another one may have no quotes.
-    pub(crate) fn with_value(&self, prompt: &Prompt, name: &str) -> Option<Prompt> {
+    pub(crate) fn with_value(&self, prompt: &Prompt, printed: &Printed) -> Option<Prompt> {
         let mut setting = prompt.setting.clone();
-        setting.insert(name, needle::SETTING.into());
+        setting.extend(printed.setting(needle::SETTING));
         let text = self.prober.render(&shapes::history(prompt.after), &setting, true)?;
         let header = prompt.after.rest(&text)?.strip_prefix(&prompt.before)?.strip_suffix(&prompt.prefill)?;
         let value = steady::VALUE.to_string();

@@ -4,11 +4,13 @@
 use std::ops::Range;
 
 use super::echoes;
+use super::printed::{self, Printed};
 use super::repeated::SEPARATORS;
 use super::shapes;
 use super::structure::History;
 use super::template_usage::TemplateUsage;
 use backchat_core::json::Value;
+use backchat_core::push_new;
 use backchat_core::text::{common_start, slice};
 use backchat_probe::probe::needle::{self, MORE};
 use backchat_probe::probe::steady::{Varying, is_number, numbers, tokens};
@@ -25,7 +27,7 @@ const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
 pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     let mut found = Varying::default();
     let turns = TimedTurns::new(prober, usage);
-    let printed = turns.printed();
+    let printed = turns.printed(usage);
     with_time_and_variables(&mut found, &turns, &printed);
     with_time(&mut found, &turns, usage);
     with_history(&mut found, prober);
@@ -36,6 +38,7 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     with_values(&mut found, prober, None);
     with_ids(&mut found, prober);
     with_variables(&mut found, &turns, &printed);
+    with_settings(&mut found, &turns, &printed, usage);
     echoes::of_history(&mut found, prober);
     found
 }
@@ -156,11 +159,7 @@ struct TimedTurns<'t> {
 
 impl<'t> TimedTurns<'t> {
     fn new(prober: &Prober<'t>, usage: &TemplateUsage) -> Self {
-        let user = History::User;
-        let thought = shapes::content().with_reasoning(needle::REASONING);
-        let turns = [shapes::content(), thought, Answer::calls(shapes::calls(1))];
-        let turns = turns.iter().map(|answer| (shapes::conversation(user, answer), false));
-        let conversations = [(shapes::history(user), true)].into_iter().chain(turns).collect();
+        let conversations = printed::conversations();
         let thinking = prober.with_reasoning(usage.reasoning_inputs.first());
         let [earlier, later] = TIMES.map(|time| thinking.at(time));
         Self { earlier, later, conversations }
@@ -175,14 +174,17 @@ impl<'t> TimedTurns<'t> {
         self.texts(&self.earlier, &Setting::new()) != self.texts(&self.later, &Setting::new())
     }
 
-    /// The variables whose value a text shows.
-    fn printed(&self) -> Vec<String> {
-        let mut names = self.earlier.switches();
-        names.retain(|name| {
-            let texts = self.texts(&self.earlier, &Setting::from([(name.clone(), needle::SETTING.into())]));
+    /// The variables whose value, or a member of it, a text shows.
+    fn printed(&self, usage: &TemplateUsage) -> Vec<Printed> {
+        let mut found: Vec<Printed> = self.earlier.switches().iter().map(|name| Printed::whole(name)).collect();
+        for printed in &usage.printed {
+            push_new(&mut found, printed.clone());
+        }
+        found.retain(|printed| {
+            let texts = self.texts(&self.earlier, &printed.setting(needle::SETTING));
             texts.into_iter().flatten().any(|text| text.contains(needle::SETTING))
         });
-        names
+        found
     }
 
     /// Compares the texts at the earlier time with those at the later one.
@@ -249,9 +251,9 @@ fn with_ids(found: &mut Varying, prober: &Prober<'_>) {
 }
 
 /// Finds times and values of variables at once: each may be a part of the text that tells the place of another.
-fn with_time_and_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[String]) {
+fn with_time_and_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[Printed]) {
     if printed.len() + usize::from(turns.vary_with_time()) > 1 {
-        let all = printed.iter().map(|name| (name.clone(), needle::SETTING.into())).collect();
+        let all = printed.iter().flat_map(|printed| printed.setting(needle::SETTING)).collect();
         turns.compare(found, &Setting::new(), &all);
     }
 }
@@ -263,17 +265,26 @@ fn with_time(found: &mut Varying, turns: &TimedTurns<'_>, usage: &TemplateUsage)
     }
 }
 
-fn with_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[String]) {
-    for name in printed {
-        let texts = |value: Value| turns.texts(&turns.earlier, &Setting::from([(name.clone(), value)]));
+fn with_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[Printed]) {
+    for printed in printed {
+        let texts = |value: &str| turns.texts(&turns.earlier, &printed.setting(value));
         let usual = turns.texts(&turns.earlier, &Setting::new());
-        for (at, (usual, other)) in usual.into_iter().zip(texts(needle::SETTING.into())).enumerate() {
+        for (at, (usual, other)) in usual.into_iter().zip(texts(needle::SETTING)).enumerate() {
             let (Some(usual), Some(other)) = (usual, other) else { continue };
             // A value of several words or numbers, such as a date, gets as many others.
             let alike = value_in(&usual, &other).map(of_other_words);
-            let alike = alike.and_then(|value| texts(value.into()).get(at).cloned().flatten());
+            let alike = alike.and_then(|value| texts(&value).get(at).cloned().flatten());
             compare(found, Some(usual), alike.or(Some(other)));
         }
+    }
+}
+
+/// Finds the values of variables in marks that only a set variable writes.
+fn with_settings(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[Printed], usage: &TemplateUsage) {
+    for printed in printed.iter().filter(|printed| usage.settings.contains(&printed.setting(needle::SETTING))) {
+        let [one, two] =
+            [needle::SETTING, printed::OTHER].map(|value| turns.texts(&turns.earlier, &printed.setting(value)));
+        one.into_iter().zip(two).for_each(|(one, two)| compare(found, one, two));
     }
 }
 
@@ -336,7 +347,7 @@ mod tests {
     use super::*;
     use backchat_chat::ChatTemplate;
     use backchat_core::json::Object;
-    use backchat_probe::probe::steady::{NUMBER, is_varying_word};
+    use backchat_probe::probe::steady::{NUMBER, VALUE, is_varying_word};
 
     /// The text before an answer after a question, with placeholders for varying text.
     fn lead(header: &str) -> String {
@@ -434,6 +445,27 @@ mod tests {
                 let usage = template_usage::find(&template, prober, &Object::new());
                 let steady = find(prober, &usage).steady(format!("<assistant for=\"{usual}\">"));
                 assert_eq!(steady, format!("<assistant for=\"{value}\">"));
+            });
+        }
+    }
+
+    #[test]
+    fn the_value_of_a_member_varies() {
+        for name in [
+            "who.name if who",
+            "(who or {}).name or 'you'",
+            "(who | default([{'name': 'you'}]))[0].name",
+            "'for ' + who.name if who",
+        ] {
+            let source = format!(
+                "{{% for m in messages %}}<{{{{ m.role }}}} for=\"{{{{ {name} }}}}\">{{{{ m.content }}}}<end>{{% endfor %}}"
+            );
+            let template = ChatTemplate::compile(&source).unwrap();
+            with_prober(&source, |prober| {
+                let usage = template_usage::find(&template, prober, &Object::new());
+                let steady =
+                    find(prober, &usage).steady("<assistant for=\"for Ada\"><assistant for=\"Ada\">".to_owned());
+                assert!(steady.contains(VALUE), "{name}: {steady}");
             });
         }
     }

@@ -89,7 +89,17 @@ fn headers(wire: &WireFormat, anchors: &[String]) -> Vec<String> {
     let varying: Vec<Pattern> =
         anchors.iter().filter(varies).filter_map(|text| Pattern::new(&pattern(text)).ok()).collect();
     let is_new = |text: &&String| varies(text) || !varying.iter().any(|header| is_whole(header, text));
-    anchors.iter().filter(is_new).map(pattern).collect()
+    longest_first(anchors).into_iter().filter(is_new).map(pattern).collect()
+}
+
+/// These texts, each before those that it begins with: of the alternatives of a pattern, the first one matches.
+fn longest_first(texts: &[String]) -> Vec<&String> {
+    let mut ordered: Vec<&String> = Vec::new();
+    for text in texts {
+        let at = ordered.iter().position(|known| text.starts_with(known.as_str())).unwrap_or(ordered.len());
+        ordered.insert(at, text);
+    }
+    ordered
 }
 
 /// The end of a prompt with text that varies as a pattern, which matches none of these marks after it.

@@ -11,7 +11,7 @@ use super::renders::Scene;
 use super::request::Request;
 use super::turn_start::Cut;
 use super::verdict::{Fate, Loss};
-use backchat_chat::{ChatTemplate, switches};
+use backchat_chat::{ChatTemplate, switches, with_members};
 use backchat_core::diagnostic::shortened;
 use backchat_core::distinct;
 use backchat_core::json::{Object, Value};
@@ -116,8 +116,14 @@ impl<'t> Setup<'_, 't> {
         let tokens = unset.iter().filter(|name| self.has_default(&usual, name));
         let tokens = tokens.map(|name| (name.as_str(), other_than(None)));
         for (name, values) in given.chain(switches).chain(tokens).take(MOST_VARIED) {
-            let settings = values.into_iter().map(|value| Setting::from([(name.to_owned(), value)]));
-            found.extend(settings.filter_map(|setting| self.variable(said, &usual, name, setting)).next());
+            let is_given = self.variables.contains_key(name);
+            let members = other_than(None).into_iter().filter(|_| !is_given);
+            let members =
+                members.filter_map(|member| with_members(self.template, name, &Value::Null, &member)).collect();
+            for values in [values, members] {
+                let settings = values.into_iter().map(|value| Setting::from([(name.to_owned(), value)]));
+                found.extend(settings.filter_map(|setting| self.variable(said, &usual, name, setting)).next());
+            }
         }
         found
     }

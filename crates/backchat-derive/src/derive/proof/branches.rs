@@ -171,6 +171,8 @@ impl Proof<'_> {
             return;
         }
         verdict.failures.clear();
+        // What a proof assumes is asked only of a draft that reads everything, as this one does now.
+        let assumed: Vec<Loss> = self.assumptions.iter().flat_map(|assumption| assumption.losses(&judge)).collect();
         for (case, failure) in lost {
             verdict.cases -= 1;
             if !self.is_meant(case) {
@@ -180,11 +182,14 @@ impl Proof<'_> {
             if self.has_own_prompt(case) {
                 verdict.unread_setting.get_or_insert_with(|| words.clone());
             }
-            let message = unread_words(&case.setting, &words, "");
-            verdict.lose(Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) });
+            let known = || assumed.iter().filter(|loss| is_about(loss, &case.setting));
+            if !known().any(|loss| loss.part == failure.part) {
+                let named = known().next().map(|loss| loss.message.clone());
+                let message = named.unwrap_or_else(|| unread_words(&case.setting, &words, ""));
+                verdict.lose(Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) });
+            }
         }
-        // What a proof assumes is asked only of a draft that reads everything, as this one does now.
-        verdict.losses.extend(self.assumptions.iter().flat_map(|assumption| assumption.losses(&judge)));
+        verdict.losses.extend(assumed);
     }
 
     /// Whether a setting shows in the prompt: none that says less has the same. After a known prompt a model writes as
@@ -246,6 +251,12 @@ fn unread_words(setting: &Setting, words: &str, place: &str) -> String {
     format!("with {words}, the template writes turns that the draft does not read{place}{shown}")
 }
 
+/// Whether a loss names a variable of a setting.
+fn is_about(loss: &Loss, setting: &Setting) -> bool {
+    let is_named = |name: &str| loss.message.contains(&format!("`{name}`"));
+    loss.is_assumed && loss.message.contains("depends on") && setting.keys().any(is_named)
+}
+
 impl Branch {
     /// Whether an answer contains one of these marks, and the template does not put other words in their place.
     fn contains_one_of(&self, marks: &[String]) -> bool {
@@ -259,8 +270,7 @@ impl Branch {
 
     /// Whether a loss of the verdict names the variable of its setting already.
     fn is_assumed(&self, verdict: &Verdict) -> bool {
-        let assumed = || verdict.losses.iter().filter(|loss| loss.is_assumed && loss.message.contains("depends on"));
-        self.case.setting.keys().any(|name| assumed().any(|loss| loss.message.contains(&format!("`{name}`"))))
+        verdict.losses.iter().any(|loss| is_about(loss, &self.case.setting))
     }
 
     /// Whether it is the same turn as another one under more settings, which have no part in it.

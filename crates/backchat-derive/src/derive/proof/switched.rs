@@ -1,8 +1,10 @@
 //! The variables that exchange the draft's markers: which marker each value writes, and in place of which.
 
 use super::{Case, Proof};
+use crate::derive::needed::holds_probe;
 use crate::derive::recorded::spelled;
 use backchat_core::diagnostic::{Diagnostic, Severity, escape};
+use backchat_core::json::Value;
 use backchat_core::{distinct, push_new};
 use backchat_parser::template::{Delimiter, Template};
 use backchat_probe::probe::Setting;
@@ -13,8 +15,10 @@ impl Proof<'_> {
         let branches = self.branches().found.iter().map(|branch| &branch.case);
         let cases: Vec<&Case> = self.cases.iter().chain(branches).collect();
         let settings = distinct(cases.iter().map(|case| &case.setting));
-        // One variable at a time: what two do together says nothing of either.
-        let alone = settings.into_iter().filter(|setting| setting.len() == 1);
+        // One variable at a time: what two do together says nothing of either. A text that a marker repeats is one of many.
+        let is_switch =
+            |setting: &&Setting| setting.len() == 1 && !holds_probe(&Value::Object((*setting).clone()).to_string());
+        let alone = settings.into_iter().filter(is_switch);
         alone.filter_map(|setting| note(setting, &exchanged(template, &cases, setting))).collect()
     }
 }

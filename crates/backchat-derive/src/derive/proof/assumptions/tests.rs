@@ -46,6 +46,21 @@ fn marks_that_change_with_the_clock_or_a_variable_are_read_or_reported() {
 }
 
 #[test]
+fn a_member_of_a_variable_that_a_mark_repeats_is_read_or_reported() {
+    let headed = |name: &str| {
+        let headed = CHAT.replace("<{{ m.role }}>", &format!("<{{{{ m.role }}}}{{{{ {name} }}}}>"));
+        headed.replace("%}<assistant>{%", &format!("%}}<assistant{{{{ {name} }}}}>{{%"))
+    };
+    let anchored =
+        ANSWER.replace("\"start_anchor\": \"<assistant>\"", "\"start_anchor_pattern\": \"<assistant[^>]*>\"");
+    let named = "the text around the turn depends on `who`; the draft reads it as written without it";
+    for name in ["who.name if who", "(who or {}).get('name', '')", "who[0].name if who", "who.title.short if who"] {
+        assert_eq!(assumed(&headed(name), ANSWER, "{}"), [named], "{name}");
+        assert_eq!(assumed(&headed(name), &anchored, "{}"), [""; 0], "{name}");
+    }
+}
+
+#[test]
 fn reasoning_that_another_key_writes_elsewhere_is_reported_unless_it_is_read() {
     let thinks = |other: &str| CHAT.replace("{{ m.content }}", &format!("{other}{{{{ m.content }}}}"));
     let elsewhere = thinks("{% if m.thinking %}<t>{{ m.thinking }}</t>{% endif %}");
