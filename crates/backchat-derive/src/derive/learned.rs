@@ -1,7 +1,7 @@
 //! The draft that also reads turns which the conversations of its proof show and it misreads: branches of the chat
 //! template, and conversations that fail. They teach it as samples with messages do.
 
-use super::proof::{Case, Part, Proof, message_of};
+use super::proof::{Case, DESCRIPTIONS, Part, Proof, message_of};
 use super::recorded::{self, Sample};
 use super::{Attempt, Job, Verdict};
 use backchat_chat::{ended, spells};
@@ -89,12 +89,12 @@ impl Attempt {
 }
 
 /// A learned template in which no value of a setting and no count stands: numbers become any number. `None` if another value
-/// stands in it, or a word that was said, which the conversations chose and the chat template does not.
+/// stands in it, or a word that was said or that describes a tool, which the conversations chose and the chat template does not.
 fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<'_>) -> Option<Value> {
     let (before, mut text) = (marks(draft)?, marks(&learned)?);
     let template = proof.prober.template();
     let said = turns.iter().flat_map(|case| places(&case.said)).map(|(_, text)| text);
-    let said: Vec<&str> = said.collect();
+    let said: Vec<&str> = said.chain(DESCRIPTIONS).collect();
     let mut words =
         said.iter().flat_map(|said| said.split(|c: char| !c.is_alphabetic())).filter(|word| word.len() >= WORD);
     if words.any(|word| text.contains(word) && !before.contains(word) && !spells(template, word)) {
@@ -239,10 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_marks_that_a_setting_gives_are_any_texts() {
+    fn texts_of_marks_that_a_setting_or_a_description_gives_are_any_texts() {
+        let about =
+            "{% for t in tools or [] if t.function.name == c.function.name %}{{ t.function.description }}{% endfor %}";
         for (old, new, text) in [
             ("<call>", "<call{{ ' of=\"' + server.name + '\"' if server }}>", "<call of=\"All tools\">{J}</call>"),
             ("<call>", "<call{{ ' of=\"' + server + '\"' if server }}>", "<call of=\"git\">{J}</call>"),
+            ("</call>", &format!("</call> // {about}{{{{ '\\n' }}}}"), "<call>{J}</call> // Finds one.\n"),
+            ("<call>", &format!("# {about}{{{{ '\\n' }}}}<call>"), "# Finds one.\n<call>{J}</call>"),
         ] {
             let (status, losses, draft) = derived(&CHAT.replacen(old, new, 1));
             assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");

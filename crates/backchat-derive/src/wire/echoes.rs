@@ -19,6 +19,7 @@ const ID: &str = "Qzidq";
 const TEXTS: [&str; 2] = ["Other\nwords of it, all of them.", "Quite 9 of them"];
 const IDS: [&str; 2] = ["Xd8yyyyyy", "8zId7xxxx"];
 const NAMES: [&str; 2] = ["other_tool.v2", "Find"];
+const DESCRIPTIONS: [&str; 2] = ["Other words of it, all of them", "Quite 9 of them"];
 
 /// Finds what the marks of a turn repeat of the history and of the tools.
 pub(super) fn of_history(found: &mut Varying, prober: &Prober<'_>) {
@@ -34,7 +35,7 @@ pub(super) fn of_history(found: &mut Varying, prober: &Prober<'_>) {
             ..called.clone()
         });
         let mut tools = prober.request_shape().tools(&[made]);
-        at.and_then(|at| TEXTS.get(at)).into_iter().for_each(|text| describe(&mut tools, text));
+        at.and_then(|at| DESCRIPTIONS.get(at)).into_iter().for_each(|text| describe(&mut tools, text));
         prober.offering(Some(tools))
     };
     for answer in [content, called.clone()] {
@@ -99,19 +100,19 @@ fn others(at: Option<usize>) -> Vec<Call> {
     name.map(|name| Call { name: (*name).to_owned(), ..shapes::call(1, 1) }).into_iter().collect()
 }
 
-/// Gives every tool another description.
+/// Gives everything in the definitions of tools that is described another description.
 fn describe(tools: &mut Value, text: &str) {
-    let Value::List(tools) = tools else { return };
-    for tool in tools {
-        let Value::Object(tool) = tool else { continue };
-        let described = match tool.contains_key("function") {
-            true => tool.get_mut("function"),
-            false => None,
-        };
-        match described {
-            Some(Value::Object(function)) => function.insert("description", text.into()),
-            _ => tool.insert("description", text.into()),
-        };
+    match tools {
+        Value::List(items) => items.iter_mut().for_each(|item| describe(item, text)),
+        Value::Object(members) => {
+            for (key, member) in members.iter_mut() {
+                match member {
+                    Value::String(own) if key == "description" => text.clone_into(own),
+                    _ => describe(member, text),
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -249,6 +250,14 @@ mod tests {
                 format!("{result}[seen]{{{{ loop.previtem.content }}}}[/seen]{{% endif %}}"),
                 "[seen]{\"a\":\n[1]}[/seen]",
                 "[seen]E[/seen]",
+            ),
+            ("{% if tools %}# {{ tools[0].function.description }}\n<a>{% endif %}".into(), "# Do.\n<a>", "# E\n<a>"),
+            ("{% if tools %}<a> // {{ tools[0].function.description }}\n<b>{% endif %}".into(), "<a> // Do.\n<b>", "<a> // E\n<b>"),
+            (
+                "{% if tools %}{% for p in tools[0].function.parameters.properties.values() %}<a of=\"{{ p.description }}\">{% endfor %}\
+                 {% endif %}".into(),
+                "<a of=\"Do.\">",
+                "<a of=\"E\">",
             ),
             // A word of the template's own.
             (format!("{result}<seen it>{{% endif %}}"), "<seen it>", "<seen it>"),

@@ -422,7 +422,10 @@ mod tests {
             ("tool.type == 'builtin'", "a tool whose `type` is \"builtin\""),
             ("tool.function.server is defined", "a tool whose `function.server` is true"),
             ("tool.get('x-async', false)", "a tool whose `x-async` is true"),
-            ("'old' in tool.function.description", "a tool whose `function.description` is \"A tool. old\""),
+            (
+                "'old' in tool.function.description",
+                "a tool whose `function.description` is \"Answers what was asked. old\"",
+            ),
             ("tool.function.description | length > 30", "a tool whose `function.description` is \"Word by word it"),
             (
                 "tool.function.parameters.required | length > 1",

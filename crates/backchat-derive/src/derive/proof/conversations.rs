@@ -358,6 +358,15 @@ pub(super) fn one_tool(name: &str, description: &str, entries: Vec<(&str, Value)
 /// The arguments without which no tool is called, with the names of the tools.
 const REQUIRED: [(&str, &str); 2] = [("run_code", "code"), ("run-sql.v2", "query")];
 
+/// The descriptions of three tools and of two arguments: no text of a mark that repeats one is always the same.
+pub const DESCRIPTIONS: [&str; 5] = [
+    "Answers what was asked.",
+    "Looks up one, or several.",
+    "Runs it again",
+    "The wanted title.",
+    "Counted from the next one",
+];
+
 /// The tools of these conversations: their arguments with types.
 const TOOLS: [(&str, &[(&str, &str)]); 7] = [
     (
@@ -398,11 +407,15 @@ pub(super) const fn typed_tools() -> &'static [(&'static str, &'static [(&'stati
 /// The definitions of the tools of these conversations, in OpenAI's form. Some arguments have what others lack, by which a
 /// template may distinguish them.
 pub fn tools() -> Value {
+    let [one, two, three, title, days] = DESCRIPTIONS;
+    let mut descriptions = [one, two, three].into_iter().cycle();
     let tool = |(name, entries): (&str, &[(&str, &str)])| {
+        let description = descriptions.next().unwrap_or_default();
         let schema = |(key, kind): (&str, &str)| match (key, kind) {
             (_, "nullable") => Value::from([("type", "string".into()), ("nullable", true.into())]),
             ("count", kind) => Value::from([("type", kind.into()), ("default", 1.into())]),
-            ("title", kind) => Value::from([("type", kind.into()), ("description", "What it is.".into())]),
+            ("title", kind) => Value::from([("type", kind.into()), ("description", title.into())]),
+            ("days", kind) => Value::from([("type", kind.into()), ("description", days.into())]),
             ("country", kind) => {
                 let countries = ["Poland", "Germany", "Czechia"].map(Value::from);
                 Value::from([("type", kind.into()), ("enum", Value::List(countries.into()))])
@@ -410,7 +423,7 @@ pub fn tools() -> Value {
             ("query", kind) => Value::from([("type", kind.into()), ("format", "text".into())]),
             (_, kind) => schema::of_type(kind),
         };
-        one_tool(name, "A tool.", entries.iter().map(|(key, kind)| (*key, schema((key, kind)))).collect())
+        one_tool(name, description, entries.iter().map(|(key, kind)| (*key, schema((key, kind)))).collect())
     };
     Value::List(TOOLS.into_iter().map(tool).collect())
 }

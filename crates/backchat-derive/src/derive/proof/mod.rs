@@ -58,7 +58,7 @@ use renders::Tokens;
 use request::Request;
 
 pub(super) use case::Case;
-pub use conversations::tools;
+pub use conversations::{DESCRIPTIONS, tools};
 pub use hunt::{Hunt, Hunted};
 pub use listed::{Conversation, conversations, with_conversations};
 pub use readable::{ReadableTurn, ReadableTurns};

@@ -68,7 +68,10 @@ pub(super) fn find(texts: &[&str]) -> Vec<VaryingPlace> {
         let others: Vec<&str> = rests.iter().map(|rest| slice(rest, start..)).collect();
         let Some((lengths, after)) = ends(&others, shared - start) else { break };
         let contents: Vec<&str> = others.iter().zip(&lengths).map(|(text, length)| slice(text, ..*length)).collect();
-        let before = before(slice(done.0, ..done.1 + start));
+        let before = before(slice(done.0, ..done.1 + start), after);
+        // A line ends where it ends, whatever comes after it.
+        let is_line = after.starts_with('\n') && !contents.iter().any(|text| text.contains('\n'));
+        let after = if is_line && before.is_some_and(is_strong) { "\n" } else { after };
         let middle = placeholder(&contents, after);
         if let (Some(before), Some(middle)) = (before, middle.filter(|_| is_of_conversation(&contents))) {
             let (before, after) = (before.to_owned(), after.to_owned());
@@ -123,16 +126,26 @@ fn closing(text: &str) -> &str {
     slice(text, ..end)
 }
 
-/// The text before an echo on its line, from the nearest word of its mark on.
-fn before(text: &str) -> Option<&str> {
+/// The text before an echo on its line: the signs behind another mark, or all from the nearest word of its mark on.
+fn before<'t>(text: &'t str, after: &str) -> Option<&'t str> {
     let line = text.rsplit('\n').next()?;
     let value = line.char_indices().rfind(|(at, _)| is_value(slice(line, *at..)));
     let own = value.map_or(line, |(at, _)| slice(line, at..).trim_start_matches(is_word));
     let is_part = |c: char| is_word(c) || is_varying(c);
+    let signs = own.rsplit(is_closing).next().unwrap_or_default().trim_start();
+    let are_signs = !signs.is_empty() && !signs.contains(|c| is_part(c) || is_quote(c) || c == OWN);
+    if are_signs && (is_strong(signs) || after.contains(char::is_alphanumeric)) {
+        return Some(signs);
+    }
     let named = own.trim_end_matches(|c: char| !is_part(c));
     let lead = named.trim_end_matches(is_part);
     let signs = |c: char| !is_part(c) && !is_closing(c) && !c.is_whitespace() && c != OWN;
     (lead.len() < named.len()).then(|| slice(own, lead.trim_end_matches(signs).len()..))
+}
+
+/// Whether a text is recognized by itself: it has a word, or several signs.
+fn is_strong(before: &str) -> bool {
+    before.contains(char::is_alphanumeric) || before.chars().filter(|c| !c.is_whitespace()).count() > 1
 }
 
 /// The placeholder of these texts before another one; `None` if the sign after them would not end them.
@@ -196,6 +209,10 @@ mod tests {
             // The name of a call is a part of the text before.
             (&["<f \u{fffe} QZA>{Qz", "<f \u{fffe} QZB>{Qz"], "<f \u{fffe} ", (Some('>'), false), ">"),
             (&["<f \u{fffe}>{Qz", "<f \u{fffe}>[qza][qzb]{Qz"], "<f \u{fffe}>", (Some('{'), false), "{"),
+            // A line is known by what begins it, or else by the mark after it.
+            (&["</f> // One.\n<e>", "</f> // All 2\n<e>"], "// ", (Some('\n'), false), "\n"),
+            (&["Qz)  // One.\n<e>", "Qz)  // All 2\n<e>"], "// ", (Some('\n'), false), "\n"),
+            (&["<a># One.\n<f>{", "<a># All 2\n<f>{"], "# ", (Some('\n'), false), "\n<f>"),
         ] {
             let places = find(texts);
             let [place] = places.as_slice() else { panic!("{texts:?}: {places:?}") };
