@@ -202,6 +202,9 @@ impl<'a, 't> Judge<'a, 't> {
                 format!("{} and {} are written alike", described(wanted), described(got))
             }
             (Part::Arguments, None) => "null and an absent value are written alike".to_owned(),
+            (Part::Id, _) if case.expected.calls.iter().any(|call| call.id.is_empty()) => {
+                "a call without an id comes back with its name as one".to_owned()
+            }
             _ if is_moved => "content and reasoning are written alike".to_owned(),
             _ => match &mark {
                 Some(mark) => format!("`{mark}` comes back as {}", part.name()),

@@ -63,7 +63,7 @@ pub fn reasoning_field(template: &Template) -> Option<&str> {
 }
 
 /// The first part in which a message differs from the answer. Ignores white space around texts, an id that the text does
-/// not show, and reasoning that the prompt wrote.
+/// not show, unless it is the name, and reasoning that the prompt wrote.
 pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<&str>, prompted: &str) -> Option<Part> {
     let text = |key: &str| text_of(message.get(key));
     // An absent text and an empty one are written alike.
@@ -89,8 +89,11 @@ pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<
         (!is_same).then_some(Part::Arguments)
     });
     // A call with another id is otherwise right, and so are all others.
-    let has_other_id =
-        |(got, call): (&Value, &Call)| !call.id.is_empty() && got.get("id").and_then(Value::as_str) != Some(&call.id);
+    let has_other_id = |(got, call): (&Value, &Call)| {
+        let id = got.get("id").and_then(Value::as_str);
+        // A name that is also read as an id is none.
+        if call.id.is_empty() { id == Some(&call.name) } else { id != Some(&call.id) }
+    };
     unequal.or_else(|| pairs.any(has_other_id).then_some(Part::Id))
 }
 
@@ -231,6 +234,7 @@ mod tests {
             (&called, one_call("", "f", r#"{"a": 1}"#), Some(Part::Arguments)),
             // An id that the text does not show is not required.
             (&called, one_call("c2", "f", r#"{"a": 1, "b": 2}"#), None),
+            (&called, one_call("f", "f", r#"{"a": 1, "b": 2}"#), Some(Part::Id)),
             (&with_id, one_call("c2", "f", r#"{"a": 1, "b": 2}"#), Some(Part::Id)),
         ];
         for (expected, message, part) in table {
