@@ -64,12 +64,17 @@ fn objects<'t>(template: &'t ChatTemplate, name: &'t str) -> impl Iterator<Item 
     members.into_iter().flat_map(move |path| values(path).map(move |value| inner(path, value))).chain(all)
 }
 
+/// How many members of a variable get a value, and the longest path to one of them, in bytes. Hostile templates read thousands.
+const MOST_MEMBERS: usize = 64;
+const LONGEST_PATH: usize = 256;
+
 /// The value of a variable, with one more in each member of it that the template reads and compares with nothing; `None` if
 /// the template reads no members of it.
 pub fn with_members(template: &ChatTemplate, name: &str, value: &Value, member: &Value) -> Option<Value> {
     let below = |path: &str| path.starts_with(['.', '[']);
-    let paths = template.members.iter().filter_map(|path| path.strip_prefix(name)).filter(|path| below(path));
-    let paths: Vec<&str> = paths.collect();
+    let is_usual = |path: &&str| below(path) && path.len() <= LONGEST_PATH;
+    let paths = template.members.iter().filter_map(|path| path.strip_prefix(name)).filter(is_usual);
+    let paths: Vec<&str> = paths.take(MOST_MEMBERS).collect();
     let is_inner = |path: &&str| !paths.iter().filter_map(|other| other.strip_prefix(path)).any(below);
     let with = |path: &str| {
         let compared = template.compared_constants().get(&format!("{name}{path}"));
@@ -207,6 +212,17 @@ mod tests {
             let found = with_members(&template, "look", &value, &"T".into()).map(|value| value.to_string());
             assert_eq!(found.as_deref(), filled, "{source}");
         }
+    }
+
+    #[test]
+    fn only_some_members_of_a_variable_get_a_value_and_none_far_inside() {
+        let source: String = (0..200).map(|at| format!("{{{{ look.a{at} }}}}")).collect();
+        let template = ChatTemplate::compile(&source).unwrap();
+        let found = with_members(&template, "look", &Value::Null, &"T".into()).unwrap();
+        assert_eq!(found.as_object().unwrap().len(), MOST_MEMBERS);
+        let deep = ChatTemplate::compile(&format!("{{{{ look{} }}}}", ".abcd".repeat(200))).unwrap();
+        let found = with_members(&deep, "look", &Value::Null, &"T".into()).map(|value| value.to_string());
+        assert!(found.is_none_or(|text| text.len() < 4 * LONGEST_PATH));
     }
 
     #[test]

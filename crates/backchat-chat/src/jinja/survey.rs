@@ -138,8 +138,7 @@ impl<'s> Survey<'s> {
             StatementKind::With { bindings, body } => {
                 bindings.iter().for_each(|(_, value)| self.expression(value));
                 let own: Vec<&str> = bindings.iter().flat_map(|(target, _)| target.names()).collect();
-                let shadowed = self.shadow(&own);
-                bindings.iter().for_each(|(target, value)| self.alias(target, value));
+                let shadowed = self.alias_bindings(bindings, &own);
                 self.scoped(|survey| {
                     survey.bind(own);
                     survey.body(body);
@@ -469,6 +468,8 @@ mod tests {
             "{% set ns = namespace({'e': effort}) %}{% if ns.e == 'high' %}{% endif %}".to_owned(),
             "{% set look = {'e': effort or 'low'} %}{% if look['e'] == 'high' %}{% endif %}".to_owned(),
             format!("{{% with e = effort | default('low') %}}{is_high}{{% endwith %}}"),
+            format!("{{% set e = effort %}}{{% with e = e %}}{is_high}{{% endwith %}}"),
+            format!("{{% macro m(x, e=level) %}}{is_high}{{% endmacro %}}{{{{ m(1, effort) }}}}"),
             format!("{{% for e in [effort] %}}{is_high}{{% endfor %}}"),
             format!("{{% for k, e in [('a', effort)] %}}{is_high}{{% endfor %}}"),
             format!("{{% for k, e in {{'a': effort}}.items() %}}{is_high}{{% endfor %}}"),

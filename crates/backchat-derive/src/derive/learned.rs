@@ -102,7 +102,7 @@ fn without_values(draft: &Value, learned: Value, turns: &[&Case], proof: &Proof<
     }
     for value in turns.iter().flat_map(|case| case.setting.values()).flat_map(leaves) {
         if value.as_str() == Some(needle::SETTING) {
-            text = with_any_text(&text, needle::SETTING);
+            text = with_any_text(&text, needle::SETTING)?;
             continue;
         }
         let spelled = value.as_str().map_or_else(|| python::spelling(value), str::to_owned);
@@ -166,22 +166,27 @@ fn with_any_number(text: &str, number: &str) -> String {
     made
 }
 
-/// A text of JSON in which each value of a variable is any text up to the sign after it, in the dialect of patterns.
-fn with_any_text(text: &str, value: &str) -> String {
+/// A text of JSON in which each value of a variable is any text up to the sign after it, in the dialect of patterns. `None` if
+/// white space is after one: what an answer ends with may be such words, too.
+fn with_any_text(text: &str, value: &str) -> Option<String> {
     let mut made = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(value) {
         made.push_str(before);
+        if after.starts_with("\\\\s") {
+            return None;
+        }
         match after.trim_start_matches('\\').chars().next() {
             Some('"') => made.push_str("[^\\\\n\\\"]+"),
             Some(']') => made.push_str("[^\\\\n\\\\]]+"),
-            Some(sign) if "<>/|:'".contains(sign) => made.push_str(&format!("[^\\\\n{sign}]+")),
+            Some(sign) if "<>/|:'()}".contains(sign) => made.push_str(&format!("[^\\\\n{sign}]+")),
+            Some(' ') => made.push_str("[^\\\\n]+?"),
             _ => made.push_str("[\\\\w.-]+"),
         }
         rest = after;
     }
     made.push_str(rest);
-    made
+    Some(made)
 }
 
 /// The values in a value that contain no others.
@@ -228,6 +233,21 @@ mod tests {
         let derivation = derive(chat_template, &Options::default());
         let losses = losses_beside_null(&derivation.verdict.losses);
         (derivation.status, losses, derivation.response_template.map(|draft| draft.to_string()).unwrap_or_default())
+    }
+
+    #[test]
+    fn a_value_in_a_learned_mark_is_any_text_up_to_the_sign_after_it() {
+        for (text, any) in [
+            (r#""open": "<call of=\"V\">""#, Some(r#""open": "<call of=\"[^\\n\"]+\">""#)),
+            (r#""<V>""#, Some(r#""<[^\\n>]+>""#)),
+            (r#""<call\\(V\\)>""#, Some(r#""<call\\([^\\n)]+\\)>""#)),
+            (r#""<think for V now>""#, Some(r#""<think for [^\\n]+? now>""#)),
+            (r#""<a>""#, Some(r#""<a>""#)),
+            // An answer may end with these words.
+            (r#""(?:on\\s*V\\s*)?<call>""#, None),
+        ] {
+            assert_eq!(with_any_text(text, "V").as_deref(), any, "{text}");
+        }
     }
 
     #[test]

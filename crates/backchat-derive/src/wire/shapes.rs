@@ -79,13 +79,15 @@ pub(crate) fn history(kind: History) -> Vec<Message> {
     }
 }
 
-/// The text of a conversation after the last words of its history. The turn may repeat them, so its prompt tells how often
-/// the history has them.
+/// The text of a conversation after the last words of its history. The turn may repeat them, so its prompt tells where the
+/// history ends.
 pub(crate) fn after_history<'t>(text: &'t str, words: &str, prompt: Option<&str>) -> Option<&'t str> {
-    let before = prompt.and_then(|prompt| prompt.matches(words).count().checked_sub(1));
-    let last = before.and_then(|before| text.match_indices(words).nth(before));
-    let (at, words) = last.or_else(|| text.rmatch_indices(words).next())?;
-    Some(slice(text, at + words.len()..))
+    let end = |text: &str| Some(text.rfind(words)? + words.len());
+    let history = prompt.and_then(|prompt| Some(slice(prompt, ..end(prompt)?)));
+    match history.and_then(|history| text.strip_prefix(history)) {
+        Some(turn) => Some(turn),
+        None => Some(slice(text, end(text)?..)),
+    }
 }
 
 impl History {
@@ -158,6 +160,8 @@ mod tests {
             // So may the prompt, which a model then continues.
             ("<u>Hm?</u><a>Re: Hm?\nYes.", Some("<u>Hm?</u><a>Re: Hm?\n"), "\nYes."),
             ("<sum>Hm?</sum><u>Hm?</u><a>Yes.", Some("<sum>Hm?</sum><u>Hm?</u><a>"), "</u><a>Yes."),
+            // What comes before the history may be another text with an answer.
+            ("<sum>Hm?</sum><u>Hm?</u><a>Yes.", Some("<u>Hm?</u><a>"), "</u><a>Yes."),
             ("<u>Hm?</u><a>Yes.", None, "</u><a>Yes."),
         ] {
             assert_eq!(after_history(text, "Hm?", prompt), Some(turn), "{text:?} {prompt:?}");

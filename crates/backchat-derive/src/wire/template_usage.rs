@@ -58,8 +58,9 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> (Ve
     let thought = unread_keys(template.source()).first().map(|key| ReasoningInput::Key((*key).to_owned()));
     let thinking = prober.with_reasoning(thought.as_ref());
     for (name, mut values) in switches(template, variables) {
+        values.truncate(MOST_SETTINGS);
         let mut note = |found: Printed| {
-            let is_shown = found.is_shown(prober, &thinking);
+            let is_shown = printed.len() < MOST_SETTINGS && found.is_shown(prober, &thinking);
             if is_shown {
                 push_new(&mut printed, found);
             }
@@ -80,7 +81,6 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> (Ve
     }
     settings.truncate(MOST_SETTINGS);
     settings.retain(|setting| setting.is_empty() || is_accepted(prober, setting));
-    printed.truncate(MOST_SETTINGS);
     (settings, printed)
 }
 

@@ -76,13 +76,30 @@ impl<'s> Survey<'s> {
         }
     }
 
+    /// Lets the names of a `with` stand for what they are given. It is read before they hide others of their spelling, which are
+    /// returned.
+    pub(super) fn alias_bindings(&mut self, bindings: &[(Target<'s>, Expr<'s>)], own: &[&str]) -> Shadowed {
+        let given: Vec<_> = bindings.iter().map(|(_, value)| self.given_by(value)).collect();
+        let shadowed = self.shadow(own);
+        for ((target, value), given) in bindings.iter().zip(given) {
+            match (target, given) {
+                (Target::Name(name), Some(variable)) => {
+                    give(&mut self.aliases, (*name).to_owned(), variable);
+                    self.alias_members(name, value);
+                }
+                _ => self.alias(target, value),
+            }
+        }
+        shadowed
+    }
+
     fn alias_name(&mut self, name: String, value: &Expr<'s>) {
         if let Some(variable) = self.given_by(value) {
             give(&mut self.aliases, name, variable);
         }
     }
 
-    /// The variable that a value is computed from: nothing if it is computed from something else, and `None` if from nothing.
+    /// The variable that a value is computed from: `Some(None)` if it is computed from something else, `None` if it reads nothing.
     fn given_by(&self, value: &Expr<'s>) -> Option<Option<Computed>> {
         let computed = self.computed(value)?;
         Some(Some(computed).filter(|computed| self.is_setting(&computed.path)))
@@ -147,13 +164,11 @@ impl<'s> Survey<'s> {
     /// Lets parameters of a macro stand for what its calls give them, or else for their defaults.
     pub(super) fn alias_parameters(&mut self, of: &'s str, parameters: &Parameters<'s>) {
         for (at, (name, default)) in parameters.iter().enumerate() {
-            for slot in [Slot::At(at), Slot::Named(name)] {
-                if let Some(variable) = self.given.get(&(of, slot)).cloned() {
-                    give(&mut self.aliases, (*name).to_owned(), variable);
-                }
-            }
-            if let Some(default) = default {
-                self.alias_name((*name).to_owned(), default);
+            let slots = [Slot::At(at), Slot::Named(name)];
+            let given: Vec<_> = slots.iter().filter_map(|slot| self.given.get(&(of, *slot)).cloned()).collect();
+            match default {
+                Some(default) if given.is_empty() => self.alias_name((*name).to_owned(), default),
+                _ => given.into_iter().for_each(|variable| give(&mut self.aliases, (*name).to_owned(), variable)),
             }
         }
     }

@@ -1,3 +1,5 @@
+//! Conditions that need one more value than the conversations have, and what drafts read behind them.
+
 use crate::derive::by_hand::{CHAT, losses_beside_null, read, said_calls};
 use crate::derive::{Options, Status, derive};
 use backchat_core::json::Value;
