@@ -69,7 +69,7 @@ struct Branching {
 }
 
 impl Branching {
-    /// Whether some conversation had this outcome, and its operands are no mistake.
+    /// Whether some conversation had this outcome, and its operands are of kinds that the template can mean.
     fn has(&self, outcome: bool) -> bool {
         self.seen.get(usize::from(outcome)).and_then(Option::as_ref).is_some_and(|seen| seen.is_meant)
     }

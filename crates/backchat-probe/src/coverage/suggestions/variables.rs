@@ -44,7 +44,7 @@ impl Made<'_> {
 
     /// The operands and numbers next to them. If another text than one of them is sought, one that a template does not name.
     fn values_of_operands(&self) -> Vec<Value> {
-        // The number of items is no value of a variable.
+        // A variable does not have the number of its items as its value.
         if self.goal.sought == Sought::Outcome(Relation::Items) {
             return vec![Value::List(vec![A_TEXT.into()])];
         }

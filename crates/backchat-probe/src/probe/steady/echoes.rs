@@ -126,7 +126,7 @@ fn closing(text: &str) -> &str {
     slice(text, ..end)
 }
 
-/// The text before an echo on its line: the signs behind another mark, or all from the nearest word of its mark on.
+/// The text before an echo on its line: the signs after another mark, or all from the nearest word of its mark on.
 fn before<'t>(text: &'t str, after: &str) -> Option<&'t str> {
     let line = text.rsplit('\n').next()?;
     let value = line.char_indices().rfind(|(at, _)| is_value(slice(line, *at..)));
@@ -139,8 +139,8 @@ fn before<'t>(text: &'t str, after: &str) -> Option<&'t str> {
     }
     let named = own.trim_end_matches(|c: char| !is_part(c));
     let lead = named.trim_end_matches(is_part);
-    let signs = |c: char| !is_part(c) && !is_closing(c) && !c.is_whitespace() && c != OWN;
-    (lead.len() < named.len()).then(|| slice(own, lead.trim_end_matches(signs).len()..))
+    let is_sign = |c: char| !is_part(c) && !is_closing(c) && !c.is_whitespace() && c != OWN;
+    (lead.len() < named.len()).then(|| slice(own, lead.trim_end_matches(is_sign).len()..))
 }
 
 /// Whether a text is recognized by itself: it has a word, or several signs.
