@@ -91,7 +91,7 @@ pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<
     // A call with another id is otherwise right, and so are all others.
     let has_other_id = |(got, call): (&Value, &Call)| {
         let id = got.get("id").and_then(Value::as_str);
-        // A name that is also read as an id is none.
+        // A name that comes back as an id, too, is not one.
         if call.id.is_empty() { id == Some(&call.name) } else { id != Some(&call.id) }
     };
     unequal.or_else(|| pairs.any(has_other_id).then_some(Part::Id))
