@@ -22,6 +22,8 @@ use backchat_probe::probe::{Absent, Answer, Message, Prober, ReasoningInput, Req
 pub(super) struct Assumption {
     message: String,
     cases: Vec<Case>,
+    /// The variable that it is about, if it is about one.
+    variable: Option<String>,
     /// Whether the turns are written differently because of a key of the message, alike for two of its values, or because of how
     /// its absent content is passed: other drafts may read them, too.
     is_of_message: bool,
@@ -29,7 +31,7 @@ pub(super) struct Assumption {
 
 impl Assumption {
     fn new(message: String, cases: Vec<Case>) -> Self {
-        Self { message, cases, is_of_message: false }
+        Self { message, cases, variable: None, is_of_message: false }
     }
 
     /// Its turns that another draft may read.
@@ -63,7 +65,7 @@ impl Assumption {
                 Some(known) => known.count += 1,
                 None => {
                     let loss = Loss::new(failure.part, self.message.clone(), &case.text);
-                    losses.push(Loss { is_assumed: true, ..loss });
+                    losses.push(Loss { is_assumed: true, variable: self.variable.clone(), ..loss });
                 }
             }
         }
@@ -162,7 +164,8 @@ impl<'t> Setup<'_, 't> {
         }
         let how = if self.variables.contains_key(name) { "with the value given" } else { "without it" };
         let message = format!("the text around the turn depends on `{name}`; the draft reads it as written {how}");
-        Some(Assumption::new(message, self.cases(said, plain, offering, setting)))
+        let cases = self.cases(said, plain, offering, setting);
+        Some(Assumption { variable: Some(name.to_owned()), ..Assumption::new(message, cases) })
     }
 
     /// Reasoning that messages have under another key, if the template writes it in another place.
@@ -267,7 +270,7 @@ impl<'t> Setup<'_, 't> {
             }
             let message = format!("the draft does not read turns whose message has `{key}`");
             let is_of_message = !cases.is_empty() && self.is_by_presence(input, &given, &cases);
-            (!cases.is_empty()).then_some(Assumption { message, cases, is_of_message })
+            (!cases.is_empty()).then_some(Assumption { is_of_message, ..Assumption::new(message, cases) })
         };
         others.filter_map(assumption).collect()
     }
@@ -347,7 +350,7 @@ impl<'t> Setup<'_, 't> {
         let is_lone_call = |said: &&TestAnswer| !said.answer.calls.is_empty() && said.answer.content.is_none();
         let said: Vec<TestAnswer> = said.iter().filter(is_lone_call).cloned().collect();
         let cases = self.cases_of(&said, &plain, &offering, Setting::new());
-        Some(Assumption { message, cases, is_of_message: !is_printed })
+        Some(Assumption { is_of_message: !is_printed, ..Assumption::new(message, cases) })
     }
 
     /// Truth values in a list, if the template prints the list as Python does.

@@ -251,10 +251,9 @@ fn unread_words(setting: &Setting, words: &str, place: &str) -> String {
     format!("with {words}, the template writes turns that the draft does not read{place}{shown}")
 }
 
-/// Whether a loss names a variable of a setting.
+/// Whether a loss is about a variable of a setting.
 fn is_about(loss: &Loss, setting: &Setting) -> bool {
-    let is_named = |name: &str| loss.message.contains(&format!("`{name}`"));
-    loss.is_assumed && loss.message.contains("depends on") && setting.keys().any(is_named)
+    loss.variable.as_ref().is_some_and(|name| setting.contains_key(name))
 }
 
 impl Branch {

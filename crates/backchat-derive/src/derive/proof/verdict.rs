@@ -147,6 +147,8 @@ pub struct Loss {
     pub example: String,
     /// Whether it is an assumption; its turns are not among the conversations of the verdict.
     pub is_assumed: bool,
+    /// The variable that has the text around the turn written differently, if the assumption is about one.
+    pub(in crate::derive) variable: Option<String>,
     /// Whether a marker came back as text, which another draft might read.
     pub(in crate::derive) has_mark: bool,
 }
@@ -362,7 +364,8 @@ impl UnreadTurn {
 impl Loss {
     /// The loss of one turn.
     pub(super) fn new(part: Part, message: String, example: &str) -> Self {
-        Self { part, count: 1, message, example: example.to_owned(), is_assumed: false, has_mark: false }
+        let example = example.to_owned();
+        Self { part, count: 1, message, example, is_assumed: false, variable: None, has_mark: false }
     }
 
     /// The loss in one line.
