@@ -54,6 +54,7 @@ impl Step {
             Self::With(BinaryOp::Mul, other) => vec![number / other],
             Self::With(BinaryOp::Div | BinaryOp::FloorDiv, other) => vec![number * other],
             Self::From(other) => vec![other - number],
+            Self::Abs if number < 0.0 => Vec::new(),
             Self::Abs => vec![number, -number],
             // A remainder is one of itself.
             Self::With(..) => vec![number],
@@ -62,11 +63,20 @@ impl Step {
     }
 }
 
+/// How many values are found at most: each dropped sign doubles them.
+const MOST_SOLUTIONS: usize = 16;
+
 /// What a value must be for these steps to make this one of it.
 pub(super) fn solved(steps: &[Step], result: json::Value) -> Vec<json::Value> {
-    let undone =
-        |results: Vec<json::Value>, step: &Step| results.iter().flat_map(|result| step.undone(result)).collect();
-    steps.iter().rev().fold(vec![result], undone)
+    steps.iter().rev().fold(vec![result], |results, step| {
+        let mut undone: Vec<json::Value> = Vec::new();
+        for value in results.iter().flat_map(|result| step.undone(result)) {
+            if undone.len() < MOST_SOLUTIONS && !undone.contains(&value) {
+                undone.push(value);
+            }
+        }
+        undone
+    })
 }
 
 /// A number as a value: one without a fraction is an integer.
@@ -95,5 +105,30 @@ pub(super) fn constant(literal: &Literal) -> json::Value {
         Literal::Int(digits) => digits.parse::<i64>().map_or(json::Value::Null, json::Value::from),
         Literal::Float(digits) => digits.parse::<f64>().map_or(json::Value::Null, json::Value::from),
         Literal::Str(text) => json::Value::from(text.as_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_sign_that_is_dropped_has_two_values_within_a_limit() {
+        let less = |other: f64| Step::With(BinaryOp::Sub, other);
+        let cases: [(&[Step], i64, &[i64]); 6] = [
+            (&[], 3, &[3]),
+            (&[less(1.0)], 3, &[4]),
+            (&[Step::Abs], 3, &[3, -3]),
+            (&[Step::Abs; 64], 3, &[3, -3]),
+            (&[Step::Abs], -3, &[]),
+            (&[less(1.0), Step::Abs, less(2.0), Step::Abs], 1, &[4, -2, 2, 0]),
+        ];
+        for (steps, result, expected) in cases {
+            let expected: Vec<json::Value> = expected.iter().map(|value| (*value).into()).collect();
+            assert_eq!(solved(steps, result.into()), expected, "{steps:?} of {result}");
+        }
+        // Each number is so much larger than those before it that no value that is undone is negative.
+        let folded: Vec<Step> = (1..6).rev().flat_map(|power| [Step::From(1000_f64.powi(power)), Step::Abs]).collect();
+        assert_eq!(solved(&folded, 3.into()).len(), MOST_SOLUTIONS);
     }
 }
