@@ -287,12 +287,13 @@ impl Surplus<'_> {
                 let surplus = surplus.trim_end();
                 let last = slice(surplus, surplus.len() - overlap(surplus, close)..);
                 // Other text that a prompt writes between its header and reasoning without an opening asks for reasoning.
-                let opens = shares_word(surplus, close) || self.is_headed && surplus.contains(char::is_alphanumeric);
+                let closes = |text: &str| Segmentation::Words.share_a_word(text, close, "");
+                let opens = closes(surplus) || self.is_headed && surplus.contains(char::is_alphanumeric);
                 if opens && !openings.iter().any(String::is_empty) {
                     openings.push(String::new());
                 }
                 return match opens {
-                    true if shares_word(last, close) => State::Closed(String::new()),
+                    true if closes(last) => State::Closed(String::new()),
                     true => State::Open(String::new()),
                     false => State::Plain,
                 };
@@ -316,14 +317,6 @@ impl Surplus<'_> {
             (true, false) => State::Open(String::new()),
         }
     }
-}
-
-fn shares_word(a: &str, b: &str) -> bool {
-    let words = |text: &'_ str| -> Vec<String> {
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).map(str::to_owned).collect()
-    };
-    let known = words(b);
-    words(a).iter().any(|word| known.contains(word))
 }
 
 /// Whether a prompt's surplus ends with the text that opens reasoning, or has more text after it.
@@ -404,6 +397,24 @@ mod tests {
             );
             assert_eq!(turn_start.prompted(), format!("?<end><assistant>{prompt}"), "after `7f3a`");
             assert_eq!(turn_start.stop, "<end>");
+        }
+    }
+
+    #[test]
+    fn a_header_that_only_prompts_have_opens_reasoning_if_it_shares_a_word_with_the_closing_mark() {
+        for (header, close, state) in [
+            ("<bot><think>", "</think>", State::Open(String::new())),
+            ("<start_of_bot><start_of_thought>", "<end_of_thought>", State::Open(String::new())),
+            ("<bot>", "</think>", State::Plain),
+            // Words that only tell openings from closings are no words of one thing.
+            ("<start_of_bot>", "<end_of_thought>", State::Plain),
+        ] {
+            let source = format!(
+                "{{% for m in messages %}}{{% if m.role != 'assistant' %}}<{{{{ m.role }}}}>{{% endif %}}\
+                 {{% if m.reasoning_content %}}{{{{ m.reasoning_content }}}}{close}{{% endif %}}{{{{ m.content }}}}<end>\
+                 {{% endfor %}}{{% if add_generation_prompt %}}{header}{{% endif %}}"
+            );
+            assert_eq!(turn_start(&source).0.unwrap().state, state, "{header} {close}");
         }
     }
 
@@ -583,11 +594,6 @@ mod tests {
     #[test]
     fn the_next_turn_begins_at_its_header() {
         assert_eq!([next_turn("a<bot>b", "\n<bot>"), next_turn("ab", ""), next_turn("ab", "<bot>")], [1, 2, 2]);
-    }
-
-    #[test]
-    fn marks_of_one_thing_share_a_word() {
-        assert!(shares_word("<think>", "[/think]") && !shares_word("<a>", "</a>") && !shares_word("<say>", "</think>"));
     }
 
     #[test]
