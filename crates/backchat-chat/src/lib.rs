@@ -39,4 +39,4 @@ pub use render::{
     ChatTemplate, RenderError, RenderErrorKind, RenderOptions, assuming, canonical, render_explained, render_prepared,
     render_recorded, render_watched, spells,
 };
-pub use switches::{switches, with_members};
+pub use switches::{LISTS, switches, with_members};

@@ -7,6 +7,9 @@ use backchat_core::json::{Number, Object, Value};
 pub(crate) const GIVEN: [&str; 6] =
     ["messages", "tools", "add_generation_prompt", "continue_final_message", "documents", "functions"];
 
+/// The variables that are lists of what clients send beside the messages.
+pub const LISTS: [&str; 2] = ["documents", "functions"];
+
 /// A text that a template is not likely to compare a variable with.
 const OTHER: &str = "other";
 
@@ -195,6 +198,12 @@ mod tests {
                 Some(r#"[{"style": "T", "size": "T"}]"#),
             ),
             ("{{ look[0] }}", Value::Null, Some(r#"["T"]"#)),
+            ("{{ look | map(attribute='style') | join(',') }}", Value::Null, Some(r#"[{"style": "T"}]"#)),
+            (
+                "{% for l in look | selectattr('on') | sort(attribute='size.wide') %}{{ l.style }}{% endfor %}",
+                Value::Null,
+                Some(r#"[{"size": {"wide": "T"}, "on": "T", "style": "T"}]"#),
+            ),
             (
                 "{% if look.kind == 'rich' %}{{ look.style }}{% endif %}",
                 Value::Null,

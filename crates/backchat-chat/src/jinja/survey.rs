@@ -9,7 +9,7 @@ use indexmap::{IndexMap, IndexSet};
 use crate::builtins::functions::FUNCTIONS;
 use crate::jinja::arithmetic::{NUMERIC, constant, literal, solved};
 use crate::jinja::syntax::tree::{
-    BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target,
+    Argument, BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind, Target,
 };
 use aliases::{Computed, Passed};
 use backchat_core::text::slice;
@@ -226,6 +226,7 @@ impl<'s> Survey<'s> {
                     self.note_at(format!("{path}[]"), constant(item));
                 }
             }
+            ExprKind::Filter(Some(of), name, arguments) => self.member_of_items(of, name, arguments),
             ExprKind::Test(subject, name, arguments) => match (name.as_str(), arguments.first()) {
                 ("true", None) => self.note(subject, json::Value::Bool(true)),
                 ("false", None) => self.note(subject, json::Value::Bool(false)),
@@ -289,6 +290,18 @@ impl<'s> Survey<'s> {
         if root.len() < path.len() && self.is_setting(root) {
             self.members.insert(path);
         }
+    }
+
+    /// The member of each item of a list that a filter takes, as `map(attribute='id')` does.
+    fn member_of_items(&mut self, list: &Expr<'s>, filter: &str, arguments: &[Argument<'s>]) {
+        let is_named = |argument: &&Argument<'s>| matches!(argument, Argument::Keyword("attribute", _));
+        let is_first = ["selectattr", "rejectattr", "groupby"].contains(&filter);
+        let named = arguments.iter().find(is_named).or_else(|| arguments.first().filter(|_| is_first));
+        let Some(ExprKind::Literal(Literal::Str(member))) = named.map(|argument| &argument.value().kind) else {
+            return;
+        };
+        let root = self.path(list).filter(|root| self.is_setting(root));
+        self.members.extend(root.map(|root| format!("{root}[].{member}")));
     }
 
     fn compare(&mut self, subject: &Expr<'s>, with: &Expr<'s>) {
@@ -355,7 +368,7 @@ fn path(expression: &Expr<'_>) -> Option<String> {
         ExprKind::Filter(Some(of), name, _) => match name.as_str() {
             name if NUMERIC.contains(&name) => path(of),
             "lower" | "upper" | "trim" | "string" | "default" | "d" | "replace" => path(of),
-            "list" | "join" | "selectattr" | "rejectattr" => path(of),
+            "list" | "join" | "selectattr" | "rejectattr" | "sort" | "unique" | "reverse" => path(of),
             "first" | "last" => Some(format!("{}[]", path(of)?)),
             _ => None,
         },

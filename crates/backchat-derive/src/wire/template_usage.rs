@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::marks::Segmentation;
 use super::printed::{self, Printed};
-use backchat_chat::{ChatTemplate, switches};
+use backchat_chat::{ChatTemplate, LISTS, switches};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_core::{distinct, push_new};
@@ -57,15 +57,15 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> (Ve
     let (mut settings, mut printed) = (vec![Setting::new()], Vec::new());
     let thought = unread_keys(template.source()).first().map(|key| ReasoningInput::Key((*key).to_owned()));
     let thinking = prober.with_reasoning(thought.as_ref());
+    let mut note = |found: Printed| {
+        let is_shown = printed.len() < MOST_SETTINGS && found.is_shown(prober, &thinking);
+        if is_shown {
+            push_new(&mut printed, found);
+        }
+        is_shown
+    };
     for (name, mut values) in switches(template, variables) {
         values.truncate(MOST_SETTINGS);
-        let mut note = |found: Printed| {
-            let is_shown = printed.len() < MOST_SETTINGS && found.is_shown(prober, &thinking);
-            if is_shown {
-                push_new(&mut printed, found);
-            }
-            is_shown
-        };
         // A member that is printed is text for the prompt, too.
         let whole = Printed::members(template, name, &Value::Null);
         values.retain(|value| {
@@ -78,6 +78,9 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> (Ve
         if !note(Printed::whole(name)) {
             settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
         }
+    }
+    for list in LISTS.into_iter().filter(|list| !variables.contains_key(list)) {
+        Printed::members(template, list, &Value::Null).map(&mut note);
     }
     settings.truncate(MOST_SETTINGS);
     settings.retain(|setting| setting.is_empty() || is_accepted(prober, setting));
@@ -295,6 +298,24 @@ mod tests {
         assert!(
             usage.settings.iter().all(|setting| setting.get("budget").is_none_or(|value| value.as_object().is_none()))
         );
+    }
+
+    #[test]
+    fn members_of_what_is_sent_beside_the_messages_are_texts() {
+        let turn =
+            |mark: &str| format!("{{% for m in messages %}}<{{{{ m.role }}}}>{mark}{{{{ m.content }}}}{{% endfor %}}");
+        for (mark, printed) in [
+            ("<cites {{ documents | map(attribute='id') | join(',') }}>", Some("documents")),
+            ("{% for f in functions or [] %}<can {{ f.name }}>{% endfor %}", Some("functions")),
+            ("{% if documents %}<cites {{ documents | length }}>{% endif %}", None),
+        ] {
+            let template = ChatTemplate::compile(&turn(mark)).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None).settled().unwrap();
+            let expected = printed.and_then(|name| Printed::members(&template, name, &Value::Null));
+            assert_eq!(expected.is_some(), printed.is_some(), "{mark}");
+            assert_eq!(find(&template, &prober, &variables).printed, Vec::from_iter(expected), "{mark}");
+        }
     }
 
     #[test]

@@ -15,6 +15,6 @@ pub use lines::{CoveredCondition, CoveredLine, lines};
 pub use listing::{listing, summary};
 pub use places::{Place, places};
 pub use suggestions::{
-    Form, LISTS, Likeness, Offers, OtherTools, Suggested, UsualHistories, argument_keys, forms, is_about_kind,
-    is_usual_role, mentions, offers, suggestions,
+    Form, Likeness, Offers, OtherTools, Suggested, UsualHistories, argument_keys, forms, is_about_kind, is_usual_role,
+    mentions, offers, suggestions,
 };

@@ -20,7 +20,6 @@ pub use forms::{Form, UsualHistories, forms, is_usual_role};
 pub use lookups::argument_keys;
 pub use offers::{Offers, OtherTools, offers};
 use texts::{changed_by, constants, is_edge, is_from, is_name, literals, quoted, selected};
-pub use variables::LISTS;
 
 /// The longest text that is made to pass a threshold, in characters, and the most calls.
 const LONGEST: usize = 2000;

@@ -8,7 +8,7 @@ use std::hash::Hash;
 use super::{Survey, path};
 use crate::jinja::arithmetic::Step;
 use crate::jinja::syntax::tree::{Argument, Body, Expr, ExprKind, Literal, Parameters, Target};
-use crate::switches::GIVEN;
+use crate::switches::{GIVEN, LISTS};
 use backchat_core::text::slice;
 
 /// How many times a template is surveyed at most: each time, what macros are given reaches the macros that they call.
@@ -187,11 +187,13 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// Whether a path begins with a variable of the context, or with one in whose place the template has set a default.
+    /// Whether a path begins with a variable of the context beside the conversation, or with one in whose place the template has
+    /// set a default.
     pub(super) fn is_setting(&self, path: &str) -> bool {
         let root = path.split(['.', '[']).next().unwrap_or_default();
         let is_own = || self.aliases.get(root).is_some_and(|of| of.as_ref().is_some_and(|of| of.path == root));
-        !path.contains('[') && !GIVEN.contains(&root) && (self.is_variable(root) || is_own())
+        let is_data = GIVEN.contains(&root) && !LISTS.contains(&root);
+        !path.contains('[') && !is_data && (self.is_variable(root) || is_own())
     }
 
     /// The path of a value from a variable, or else from a name of the template. What is computed from one has none.

@@ -8,9 +8,6 @@ use backchat_chat::Relation;
 use backchat_core::json::Value;
 use backchat_core::push_new;
 
-/// The variables that are lists of what clients send beside the messages.
-pub const LISTS: [&str; 2] = ["documents", "functions"];
-
 /// A text where nothing is known about a member, or that a template does not name.
 const A_TEXT: &str = "Ada";
 

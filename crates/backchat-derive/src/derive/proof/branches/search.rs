@@ -7,13 +7,13 @@ use super::super::verdict::Branching;
 use super::Branches;
 use super::reached::{Known, LINES, Reached, suggested_after, with_lists};
 use super::untaken::untaken;
-use backchat_chat::{Decision, NodeKind, Relation, ended, nodes};
+use backchat_chat::{Decision, LISTS, NodeKind, Relation, ended, nodes};
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
 use backchat_core::push_new;
 use backchat_probe::coverage::{
-    Coverage, Form, Goal, LISTS, Likeness, Offers, OtherTools, Place, Sought, Suggested, UsualHistories, argument_keys,
-    forms, offers, suggestions,
+    Coverage, Form, Goal, Likeness, Offers, OtherTools, Place, Sought, Suggested, UsualHistories, argument_keys, forms,
+    offers, suggestions,
 };
 use backchat_probe::probe::{Answer, Message, Setting};
 use std::ops::{Range, RangeInclusive};
