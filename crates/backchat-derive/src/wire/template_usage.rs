@@ -76,6 +76,9 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> (Ve
             note(whole);
         }
         if !note(Printed::whole(name)) {
+            if values.iter().any(|value| value.as_str().is_some()) && prints_truth(prober, name) {
+                values.retain(|value| value.as_bool().is_none());
+            }
             settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
         }
     }
@@ -85,6 +88,23 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> (Ve
     settings.truncate(MOST_SETTINGS);
     settings.retain(|setting| setting.is_empty() || is_accepted(prober, setting));
     (settings, printed)
+}
+
+/// Whether the template prints true and false as they are: a variable of which it knows texts means a number then, or another
+/// text.
+fn prints_truth(prober: &Prober, name: &str) -> bool {
+    let user = Message::User(needle::USER.to_owned());
+    let said = Message::Assistant(Answer::content(needle::CONTENT));
+    let [yes, no] = [true, false].map(|value| {
+        let setting = Setting::from([(name.to_owned(), Value::Bool(value))]);
+        let render = |messages: &[Message], prompt: bool| prober.render(messages, &setting, prompt);
+        [render(std::slice::from_ref(&user), true), render(&[user.clone(), said.clone()], false)]
+    });
+    let are_alike = |(one, other): (&str, &str)| {
+        let replaced = yes.iter().map(|text| text.as_ref().map(|text| text.replace(one, other)));
+        replaced.eq(no.iter().cloned())
+    };
+    yes != no && [("True", "False"), ("true", "false")].into_iter().any(are_alike)
 }
 
 /// Whether the template renders anything under a setting. If it refuses the value in every request, every later probe
@@ -238,6 +258,22 @@ mod tests {
         let prober = Prober::new(&template, &variables, None).settled().unwrap();
         let inputs = find(&template, &prober, &variables).reasoning_inputs;
         assert!(inputs.contains(&ReasoningInput::Key("plan".to_owned())), "{inputs:?}");
+    }
+
+    #[test]
+    fn a_truth_that_is_printed_beside_known_texts_is_no_setting() {
+        for (effort, count) in [
+            ("{{ {'low': 20, 'high': 90}[effort] if effort is string else effort }}", 3),
+            // A switch has texts of its own; what is not set is as false.
+            ("{{ {'low': 20, 'high': 90}[effort] if effort is string else 7 if effort else 8 }}", 4),
+        ] {
+            let source =
+                format!("{{% for m in messages %}}<{{{{ m.role }}}} {effort}>{{{{ m.content }}}}{{% endfor %}}");
+            let template = ChatTemplate::compile(&source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None).settled().unwrap();
+            assert_eq!(find(&template, &prober, &variables).settings.len(), count, "{effort}");
+        }
     }
 
     #[test]
