@@ -4,10 +4,9 @@ use super::shapes;
 use super::structure::History;
 use super::template_usage::TemplateUsage;
 use super::trace::{Slot, SlotKind, Trace};
-use backchat_core::json::Value;
 use backchat_core::text::{common_start, slice};
 use backchat_probe::probe::steady::{OWN, Varying};
-use backchat_probe::probe::{Answer, Call, Message, Prober, Setting, needle};
+use backchat_probe::probe::{Answer, Call, Message, Prober, Setting, describe, needle};
 
 /// Stands for a value of the turn that is written as it is.
 const VALUE: &str = "{Qzownq";
@@ -98,22 +97,6 @@ fn other_history(kind: History, at: usize) -> Option<Vec<Message>> {
 fn others(at: Option<usize>) -> Vec<Call> {
     let name = at.and_then(|at| NAMES.get(at));
     name.map(|name| Call { name: (*name).to_owned(), ..shapes::call(1, 1) }).into_iter().collect()
-}
-
-/// Gives everything in the definitions of tools that is described another description.
-fn describe(tools: &mut Value, text: &str) {
-    match tools {
-        Value::List(items) => items.iter_mut().for_each(|item| describe(item, text)),
-        Value::Object(members) => {
-            for (key, member) in members.iter_mut() {
-                match member {
-                    Value::String(own) if key == "description" => text.clone_into(own),
-                    _ => describe(member, text),
-                }
-            }
-        }
-        _ => {}
-    }
 }
 
 /// The text of a turn around the arguments of its calls; `None` if they are not written as one value each.

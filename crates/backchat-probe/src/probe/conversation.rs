@@ -69,7 +69,7 @@ impl Message {
     }
 
     /// Gives it another text, in whatever role.
-    pub(crate) fn say(&mut self, text: &str) {
+    pub fn say(&mut self, text: &str) {
         match self {
             Self::System(said) | Self::User(said) | Self::Tool { content: said, .. } => text.clone_into(said),
             Self::Assistant(answer) => answer.content = Some(text.to_owned()),

@@ -26,7 +26,7 @@ pub use renderer::Renderer;
 pub use request::{role_of, said, text_part};
 pub use request_shape::{Absent, Offer, RequestShape};
 pub use stand_ins::{missing_tokens, stand_ins};
-pub use tools::json_type;
+pub use tools::{describe, json_type};
 
 /// The default clock for examining a chat template: fixed, so that results do not depend on the day.
 pub const NOW: &str = "2026-01-01T00:00:00";

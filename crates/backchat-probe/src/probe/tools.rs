@@ -82,6 +82,22 @@ impl RequestShape {
     }
 }
 
+/// Gives everything in the definitions of tools that is described another description.
+pub fn describe(tools: &mut Value, text: &str) {
+    match tools {
+        Value::List(items) => items.iter_mut().for_each(|item| describe(item, text)),
+        Value::Object(members) => {
+            for (key, member) in members.iter_mut() {
+                match member {
+                    Value::String(own) if key == "description" => text.clone_into(own),
+                    _ => describe(member, text),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// The JSON schema name of a value's type.
 pub fn json_type(value: &Value) -> &'static str {
     match value {

@@ -38,14 +38,15 @@ fn marks_that_a_setting_chooses_are_read_under_each_value() {
 fn texts_of_marks_that_a_setting_or_a_description_gives_are_any_texts() {
     let about =
         "{% for t in tools or [] if t.function.name == c.function.name %}{{ t.function.description }}{% endfor %}";
-    for (old, new, text) in [
-        ("<call>", "<call{{ ' of=\"' + server.name + '\"' if server }}>", "<call of=\"All tools\">{J}</call>"),
-        ("<call>", "<call{{ ' of=\"' + server + '\"' if server }}>", "<call of=\"git\">{J}</call>"),
-        ("</call>", &format!("</call> // {about}{{{{ '\\n' }}}}"), "<call>{J}</call> // Finds one.\n"),
-        ("<call>", &format!("# {about}{{{{ '\\n' }}}}<call>"), "# Finds one.\n<call>{J}</call>"),
+    let lines = ["marks repeat a description; the draft does not read one of several lines".to_owned()];
+    for (old, new, unread, text) in [
+        ("<call>", "<call{{ ' of=\"' + server.name + '\"' if server }}>", &[][..], "<call of=\"All tools\">{J}</call>"),
+        ("<call>", "<call{{ ' of=\"' + server + '\"' if server }}>", &[][..], "<call of=\"git\">{J}</call>"),
+        ("</call>", &format!("</call> // {about}{{{{ '\\n' }}}}"), &lines, "<call>{J}</call> // Finds one.\n"),
+        ("<call>", &format!("# {about}{{{{ '\\n' }}}}<call>"), &lines, "# Finds one.\n<call>{J}</call>"),
     ] {
         let (status, losses, draft) = derived(&CHAT.replacen(old, new, 1));
-        assert_eq!((status, losses.as_slice()), (Status::Proved, &[][..]), "{draft}");
+        assert_eq!((status, losses.as_slice()), (Status::Proved, unread), "{draft}");
         let text = text.replace("{J}", r#"{"name": "f", "arguments": {"a": 1}}"#) + "<end>";
         assert_eq!(said_calls(&read(&value(&draft), &text)), [r#"f{"a": 1}"#], "{draft}");
     }

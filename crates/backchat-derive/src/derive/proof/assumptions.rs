@@ -1,6 +1,7 @@
 //! The assumptions of a response template: renders turns with another clock, other variables and more text after them,
 //! and reports each kind that the template misreads.
 
+mod repeated;
 #[cfg(test)]
 mod tests;
 
@@ -111,6 +112,8 @@ impl<'t> Setup<'_, 't> {
         found.extend(self.words_in_lists());
         found.extend(self.last_line_break());
         found.extend(self.escaped_name());
+        found.extend(self.other_texts(said, cases));
+        found.extend(self.begun(cases));
         let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
         let given = given.map(|(name, value)| (name, other_than(Some(value))));
         let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));

@@ -6,7 +6,7 @@ use backchat_chat::ChatTemplate;
 use backchat_core::json::Value;
 
 /// The assumptions of a template, in words.
-fn assumed(chat_template: &str, answer: &str, variables: &str) -> Vec<String> {
+pub(super) fn assumed(chat_template: &str, answer: &str, variables: &str) -> Vec<String> {
     let chat_template = ChatTemplate::compile(chat_template).unwrap();
     let options = Options::default().variables(object(variables)).now("2026-01-01T00:00:00".to_owned());
     let proof = Proof::new(&chat_template, &options).unwrap();
