@@ -44,6 +44,15 @@ pub(super) fn of_history(found: &mut Varying, prober: &Prober<'_>) {
     }
 }
 
+/// Finds what the marks of reasoning repeat of the question.
+pub(super) fn of_question(found: &mut Varying, prober: &Prober<'_>, usage: &TemplateUsage) {
+    let Some(input) = usage.reasoning_inputs.first() else { return };
+    let prober = prober.with_reasoning(Some(input));
+    let ([thought, ..], user) = (shapes::thoughts(), History::User);
+    let usual = turn(&prober, shapes::history(user), user, &thought);
+    compare(found, usual, |at| turn(&prober, other_history(user, at)?, user, &thought));
+}
+
 /// The same, plus what they repeat of the turn's own values.
 pub(crate) fn of_turn(varying: &Varying, prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     let mut found = varying.clone();
@@ -200,6 +209,7 @@ mod tests {
             let usage = template_usage::find(&template, prober, &Object::new());
             let mut found = Varying::default();
             of_history(&mut found, prober);
+            of_question(&mut found, prober, &usage);
             of_turn(&found, prober, &usage).steady(text.to_owned()).replace(|c| echo(c).is_some(), "E")
         })
     }
@@ -241,6 +251,12 @@ mod tests {
                  {% endif %}".into(),
                 "<a of=\"Do.\">",
                 "<a of=\"E\">",
+            ),
+            // In the mark of reasoning alone.
+            (
+                "{% if m.thinking %}<think about=\"{{ loop.previtem.content }}\">{{ m.thinking }}</think>{% endif %}".into(),
+                "<think about=\"me\">",
+                "<think about=\"E\">",
             ),
             // A word of the template's own.
             (format!("{result}<seen it>{{% endif %}}"), "<seen it>", "<seen it>"),

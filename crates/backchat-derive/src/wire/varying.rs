@@ -40,6 +40,7 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     with_variables(&mut found, &turns, &printed);
     with_settings(&mut found, &turns, &printed, usage);
     echoes::of_history(&mut found, prober);
+    echoes::of_question(&mut found, prober, usage);
     found
 }
 
