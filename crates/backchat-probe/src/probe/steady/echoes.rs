@@ -67,7 +67,13 @@ pub(super) fn find(texts: &[&str]) -> Vec<VaryingPlace> {
         let start = start(slice(first, ..shared));
         let others: Vec<&str> = rests.iter().map(|rest| slice(rest, start..)).collect();
         let Some((lengths, after)) = ends(&others, shared - start) else { break };
-        let contents: Vec<&str> = others.iter().zip(&lengths).map(|(text, length)| slice(text, ..*length)).collect();
+        let mut contents: Vec<&str> =
+            others.iter().zip(&lengths).map(|(text, length)| slice(text, ..*length)).collect();
+        // An empty line does not end several lines: only texts of one line are an echo before it.
+        let has_line = |text: &&str| !text.contains('\n');
+        if after.trim().is_empty() && contents.iter().filter(|text| has_line(text)).count() > 1 {
+            contents.retain(has_line);
+        }
         let before = before(slice(done.0, ..done.1 + start), after);
         // A line ends where it ends, whatever comes after it.
         let is_line = after.starts_with('\n') && !contents.iter().any(|text| text.contains('\n'));
@@ -132,9 +138,13 @@ fn before<'t>(text: &'t str, after: &str) -> Option<&'t str> {
     let value = line.char_indices().rfind(|(at, _)| is_value(slice(line, *at..)));
     let own = value.map_or(line, |(at, _)| slice(line, at..).trim_start_matches(is_word));
     let is_part = |c: char| is_word(c) || is_varying(c);
+    let are_signs = |text: &str| !text.is_empty() && !text.contains(|c| is_part(c) || is_quote(c) || c == OWN);
+    // A line that signs and a space begin is a quotation up to its end.
+    if own.len() == line.len() && are_signs(own.trim_end()) && own.ends_with(' ') && after.starts_with('\n') {
+        return Some(own);
+    }
     let signs = own.rsplit(is_closing).next().unwrap_or_default().trim_start();
-    let are_signs = !signs.is_empty() && !signs.contains(|c| is_part(c) || is_quote(c) || c == OWN);
-    if are_signs && (is_strong(signs) || after.contains(char::is_alphanumeric)) {
+    if are_signs(signs) && (is_strong(signs) || after.contains(char::is_alphanumeric)) {
         return Some(signs);
     }
     let named = own.trim_end_matches(|c: char| !is_part(c));
@@ -202,6 +212,9 @@ mod tests {
             (&["<|of qza|>", "<|of qzb|>"], "<|of ", (Some('>'), false), "|>"),
             // The end of its line may end it, and a value of a probe may follow.
             (&["Re: qza\nQz", "Re: qzb\nQz"], "Re: ", (Some('\n'), false), "\n"),
+            (&["> qza\nQz", "> qzb\nQz"], "> ", (Some('\n'), false), "\n"),
+            (&["> qza\n\nQz", "> qzb\n\nQz"], "> ", (Some('\n'), false), "\n\n"),
+            (&["> qza\n\nQz", "> so\nsaid\n\nQz", "> qzb\n\nQz"], "> ", (Some('\n'), false), "\n\n"),
             (&["《of：qza》Qz", "《of：qzb》Qz"], "《of：", (None, false), "》"),
             (&["[seen]qza[/seen]Qz", "[seen]qzb[/seen]Qz"], "[seen]", (None, false), "[/seen]"),
             (&["<plan>\n1. qza\n</plan>", "<plan>\n1. qza\n2. qzb\n</plan>"], "1. ", (Some('<'), true), "</plan>"),
