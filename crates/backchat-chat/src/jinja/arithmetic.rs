@@ -1,7 +1,7 @@
 //! Arithmetic undone: what a setting must be for a number that is computed from it to be a certain one.
 
 use crate::jinja::syntax::tree::{BinaryOp, Expr, ExprKind, Literal, UnaryOp};
-use backchat_core::json;
+use backchat_core::{json, push_new};
 
 /// The filters that make a number of a text, or another one of a number.
 pub(super) const NUMERIC: [&str; 4] = ["int", "float", "round", "abs"];
@@ -71,8 +71,8 @@ pub(super) fn solved(steps: &[Step], result: json::Value) -> Vec<json::Value> {
     steps.iter().rev().fold(vec![result], |results, step| {
         let mut undone: Vec<json::Value> = Vec::new();
         for value in results.iter().flat_map(|result| step.undone(result)) {
-            if undone.len() < MOST_SOLUTIONS && !undone.contains(&value) {
-                undone.push(value);
+            if undone.len() < MOST_SOLUTIONS {
+                push_new(&mut undone, value);
             }
         }
         undone
