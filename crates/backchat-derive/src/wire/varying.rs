@@ -272,6 +272,7 @@ fn with_variables(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[Printe
         let usual = turns.texts(&turns.earlier, &Setting::new());
         for (at, (usual, other)) in usual.into_iter().zip(texts(needle::SETTING)).enumerate() {
             let (Some(usual), Some(other)) = (usual, other) else { continue };
+            let usual = without_sign(&usual, &other).unwrap_or(usual);
             // A value of several words or numbers, such as a date, gets as many others.
             let alike = value_in(&usual, &other).map(of_other_words);
             let alike = alike.and_then(|value| texts(&value).get(at).cloned().flatten());
@@ -289,11 +290,22 @@ fn with_settings(found: &mut Varying, turns: &TimedTurns<'_>, printed: &[Printed
     }
 }
 
-/// The text that a render has where another one has the value of a variable, if it is several words, or has numbers among
-/// other signs.
-fn value_in<'t>(usual: &'t str, other: &str) -> Option<&'t str> {
+/// A render in which a variable has a number below zero, as if it were above: a number is one word, whatever its sign.
+fn without_sign(usual: &str, other: &str) -> Option<String> {
+    let (before, value, after) = around_value(usual, other)?;
+    let number = value.strip_prefix('-').filter(|number| is_number(number))?;
+    Some(format!("{before}{number}{after}"))
+}
+
+/// The text that a render has where another one has the value of a variable, and what is before it and after it.
+fn around_value<'t>(usual: &'t str, other: &'t str) -> Option<(&'t str, &'t str, &'t str)> {
     let (before, after) = other.split_once(needle::SETTING)?;
-    let value = usual.strip_prefix(before)?.strip_suffix(after)?;
+    Some((before, usual.strip_prefix(before)?.strip_suffix(after)?, after))
+}
+
+/// The value of a variable in a render, if it is several words, or has numbers among other signs.
+fn value_in<'t>(usual: &'t str, other: &'t str) -> Option<&'t str> {
+    let (_, value, _) = around_value(usual, other)?;
     let has = |test: fn(&char) -> bool| value.chars().any(|c| test(&c));
     let is_words = value.contains(' ') && !has(|c| !c.is_alphanumeric() && *c != ' ');
     (is_words || has(char::is_ascii_digit) && has(|c| !c.is_alphanumeric())).then_some(value)
@@ -435,8 +447,8 @@ mod tests {
     }
 
     #[test]
-    fn the_value_of_a_variable_may_be_several_words() {
-        for (usual, value) in [("you", "\u{fdd2}"), ("dear you", "\u{fdd2} \u{fdd2}")] {
+    fn the_value_of_a_variable_may_be_several_words_or_a_number_with_a_sign() {
+        for (usual, value) in [("you", "\u{fdd2}"), ("dear you", "\u{fdd2} \u{fdd2}"), ("-1", "\u{fdd2}")] {
             let source = format!(
                 "{{% for m in messages %}}<{{{{ m.role }}}} for=\"{{{{ address | default('{usual}') }}}}\">{{{{ m.content }}}}\
                  <end>{{% endfor %}}"

@@ -237,13 +237,15 @@ impl VaryingPlace {
 
 /// The length of the text that begins here and that these placeholders and the text between them represent, if it does.
 fn length(placeholders: &str, text: &str) -> Option<usize> {
+    let word = |text: &str| text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len());
     let mut rest = text;
     for c in placeholders.chars() {
         let length = match c {
             c if rest.starts_with(c) => c.len_utf8(),
             NUMBER => rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()),
             OWN => rest.find(|c: char| !(c.is_alphanumeric() || "_.-".contains(c))).unwrap_or(rest.len()),
-            WORD | VALUE => rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()),
+            VALUE if is_below_zero(rest) => 1 + word(slice(rest, 1..)),
+            WORD | VALUE => word(rest),
             c => {
                 let starts = words(c).unwrap_or_default().iter().filter(|word| rest.starts_with(*word));
                 starts.map(String::len).max().unwrap_or(0)
@@ -252,6 +254,10 @@ fn length(placeholders: &str, text: &str) -> Option<usize> {
         rest = rest.get(length..).filter(|_| length > 0)?;
     }
     Some(text.len() - rest.len())
+}
+
+fn is_below_zero(text: &str) -> bool {
+    text.strip_prefix('-').is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The tokens up to the first place where three texts neither agree nor have three different words.
