@@ -27,7 +27,7 @@ use backchat_core::json::{Object, Value};
 use backchat_core::{distinct, push_new};
 use backchat_parser::pattern::Pattern;
 use backchat_probe::probe::steady::is_varying;
-use pattern::{Delimiter, header, spaced};
+use pattern::{Delimiter, differ_in_numbers, header, spaced};
 
 /// Writes the response template of a wire under these choices.
 pub(super) fn compile(wire: &WireFormat, choices: &Choices, reasoning_field: &str) -> Value {
@@ -65,7 +65,7 @@ fn anchors(wire: &WireFormat) -> Delimiter {
         let whole = if opens { text } else { format!("{text}{}", prompt.prefill) };
         push_new(&mut anchors, whole);
     }
-    if !any_end && !anchors.iter().any(|text| text.contains(is_varying)) {
+    if !any_end && !anchors.iter().any(|text| text.contains(is_varying)) && !differ_in_numbers(&anchors) {
         return Delimiter::Literals(anchors);
     }
     let headers = headers(wire, &anchors);
@@ -394,6 +394,9 @@ mod tests {
             anchor.unwrap().to_string()
         };
         assert_eq!(ends_with(vec![prompt("<bot>")]), "\"<bot>\"");
+        // Which numbers there are, the conversations chose.
+        let levels = vec![prompt("<bot effort=20>"), prompt("<bot effort=90>")];
+        assert_eq!(ends_with(levels), value(r#""<bot effort=\\d+>""#).to_string());
         // The prompt opens reasoning: that is part of the message.
         assert_eq!(ends_with(vec![prompt("<bot>"), begun.clone()]), "\"<bot>\"");
         // The name of a speaker may be of several words.

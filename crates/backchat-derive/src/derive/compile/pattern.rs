@@ -61,6 +61,13 @@ pub(in crate::derive) fn any_of(patterns: impl IntoIterator<Item = String>) -> S
     }
 }
 
+/// Whether two of these texts differ only in numbers.
+pub(super) fn differ_in_numbers(texts: &[String]) -> bool {
+    let differs =
+        |(at, one): (usize, &String)| texts.iter().skip(at + 1).any(|other| differing_in_numbers(one, other).is_some());
+    texts.iter().enumerate().any(differs)
+}
+
 /// The pattern of any number in the place of those in which two patterns differ; `None` if they differ in something else, or
 /// not at all.
 fn differing_in_numbers(one: &str, other: &str) -> Option<String> {
