@@ -3,6 +3,7 @@
 //! Such a conversation is parsed back like the others. If it comes back differently, that is a loss of the template, named
 //! with what distinguishes the conversation: the draft is proved for everything else.
 
+mod alone;
 mod reached;
 mod search;
 mod untaken;
@@ -44,6 +45,8 @@ pub(in crate::derive) struct Branches {
     pub found: Vec<Branch>,
     /// Sides of conditions that no conversation takes.
     untaken: Vec<Untaken>,
+    /// Turns with reasoning alone under settings.
+    alone: Vec<Case>,
     /// The conditions that ran.
     pub branching: Branching,
 }
@@ -232,6 +235,7 @@ impl Proof<'_> {
         let untaken = self.branches().untaken.iter();
         let untaken: Vec<Loss> = untaken.filter_map(|untaken| untaken.loss(&judge, &verdict.losses)).collect();
         untaken.into_iter().for_each(|loss| verdict.lose(loss));
+        self.lost_alone(&judge, &failed, &verdict).into_iter().for_each(|loss| verdict.lose(loss));
         verdict.branching = self.branches().branching.clone();
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         verdict

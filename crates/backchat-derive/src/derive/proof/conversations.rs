@@ -22,6 +22,11 @@ impl TestAnswer {
         name_ids(&mut answer.calls, named_ids, 0);
         Self { name: name.into(), answer, reach, keeps: None }
     }
+
+    pub fn is_reasoning_alone(&self) -> bool {
+        let Answer { content, reasoning, calls } = &self.answer;
+        reasoning.is_some() && content.is_none() && calls.is_empty()
+    }
 }
 
 /// How many histories and settings an answer is tried in.

@@ -44,7 +44,7 @@ impl Proof<'_> {
     }
 
     /// The turns of these answers under these settings that are not among the cases, setting by setting.
-    fn under(&self, settings: Vec<Setting>, said: &[TestAnswer], cases: &[Case]) -> Vec<Case> {
+    pub(super) fn under(&self, settings: Vec<Setting>, said: &[TestAnswer], cases: &[Case]) -> Vec<Case> {
         if settings.is_empty() {
             return Vec::new();
         }

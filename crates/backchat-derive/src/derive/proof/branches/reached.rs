@@ -123,7 +123,8 @@ impl Reached {
     fn said(&self, proof: &Proof<'_>, all: &[Reached]) -> Vec<TestAnswer> {
         let named_ids = proof.request.calls.named_ids;
         let usual = conversations::answers(named_ids, &[]).into_iter();
-        let usual = usual.filter(|said| matches!(said.reach, Reach::Settings | Reach::Rewritten));
+        let is_usual = |said: &TestAnswer| matches!(said.reach, Reach::Settings | Reach::Rewritten);
+        let usual = usual.filter(|said| is_usual(said) || said.is_reasoning_alone());
         // So does a tool that is only on offer.
         let tools = &self.suggested.tools;
         if self.suggested.history.is_some() || tools.is_some() && self.suggested.place.is_none() {

@@ -570,7 +570,8 @@ impl Branches {
         let source = proof.plain.template().source();
         let line = |span: &Range<usize>| Some(line_column(source, span.start).0);
         let branching = Branching::new(&search.coverage.conditions(), line);
-        Self { found, untaken: untaken(proof, &search.coverage, &search.known, search.before), branching }
+        let untaken = untaken(proof, &search.coverage, &search.known, search.before);
+        Self { found, untaken, alone: proof.reasoning_alone(), branching }
     }
 }
 
