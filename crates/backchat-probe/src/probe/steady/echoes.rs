@@ -144,7 +144,9 @@ fn before<'t>(text: &'t str, after: &str) -> Option<&'t str> {
         return Some(own);
     }
     let signs = own.rsplit(is_closing).next().unwrap_or_default().trim_start();
-    if are_signs(signs) && (is_strong(signs) || after.contains(char::is_alphanumeric)) {
+    // Those that begin a mark begin others, too.
+    let is_known = !signs.contains(is_opening) && is_strong(signs) || after.contains(char::is_alphanumeric);
+    if are_signs(signs) && is_known {
         return Some(signs);
     }
     let named = own.trim_end_matches(|c: char| !is_part(c));
@@ -236,7 +238,14 @@ mod tests {
 
     #[test]
     fn a_text_with_no_word_before_it_or_no_value_in_it_is_no_echo() {
-        for texts in [["Qzaq>", "Qzbq>"], ["<a>one</a>", "<a>two</a>"], ["<a qza>", "<a qza>"], ["<f qza", "<f qzb"]] {
+        for texts in [
+            ["Qzaq>", "Qzbq>"],
+            ["<a>one</a>", "<a>two</a>"],
+            ["<a qza>", "<a qza>"],
+            ["<f qza", "<f qzb"],
+            // Any mark begins and ends like this.
+            ["<|one|>Qz", "<|calls=2|>Qz"],
+        ] {
             assert_eq!(find(&texts), [], "{texts:?}");
         }
     }
