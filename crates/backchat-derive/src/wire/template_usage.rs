@@ -21,7 +21,7 @@ pub(crate) struct TemplateUsage {
     pub printed: Vec<Printed>,
     /// The ways in which a message may carry reasoning.
     pub reasoning_inputs: Vec<ReasoningInput>,
-    /// Keys of a message whose value is an attribute of its turn, and no reasoning.
+    /// Keys of a message whose value is an attribute of its turn or stands in the place of the content, and is no reasoning.
     pub attributes: Vec<ReasoningInput>,
     /// Texts the template compares, splits or prints.
     pub literals: Vec<String>,
@@ -205,15 +205,21 @@ fn unread_keys(source: &str) -> Vec<&str> {
     distinct(looked_up.filter(|word| mentions_reasoning(word)))
 }
 
-/// Whether the template writes what a key holds inside of marks alone, as in `<answer score=KEY>`: that is no reasoning.
+/// Whether the template writes what a key holds inside of marks alone, as in `<answer score=KEY>`, or in the place of the
+/// content, as a refusal: that is no reasoning.
 fn is_attribute(prober: &Prober, settings: &[Setting], input: &ReasoningInput) -> bool {
     let prober = prober.with_reasoning(Some(input));
     let said = Answer::content(needle::CONTENT).with_reasoning(needle::REASONING);
     let called = Answer { calls: vec![call(0, 1)], ..said.clone() };
-    let turns = [said, called].map(|answer| [Message::User(needle::USER.to_owned()), Message::Assistant(answer)]);
-    let renders = settings.iter().flat_map(|setting| turns.iter().map(|turn| prober.render(turn, setting, false)));
-    let mut shown = renders.flatten().filter(|text| text.contains(needle::REASONING)).peekable();
-    shown.peek().is_some() && shown.all(|text| is_inside_marks(&text, needle::REASONING))
+    let [said, called] = [said, called].map(|answer| {
+        let turn = [Message::User(needle::USER.to_owned()), Message::Assistant(answer)];
+        let renders = settings.iter().filter_map(|setting| prober.render(&turn, setting, false));
+        renders.filter(|text| text.contains(needle::REASONING)).collect::<Vec<_>>()
+    });
+    // A plan may be written in the place of the content of calls alone.
+    let is_instead = !said.is_empty() && said.iter().all(|text| !text.contains(needle::CONTENT));
+    let mut shown = said.iter().chain(&called).peekable();
+    is_instead || shown.peek().is_some() && shown.all(|text| is_inside_marks(text, needle::REASONING))
 }
 
 /// Whether each occurrence of a text is between the brackets of one mark.
@@ -277,10 +283,11 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_written_inside_of_a_mark_holds_no_reasoning() {
+    fn a_key_that_is_written_inside_of_a_mark_or_in_the_place_of_content_holds_no_reasoning() {
         for (said, is_input) in [
             ("<said sure=\"{{ m.note }}\">{{ m.content }}", false),
             ("[{{ m.note }}] {{ m.content }}", false),
+            ("{% if m.note %}<note>{{ m.note }}</note>{% else %}{{ m.content }}{% endif %}", false),
             ("<note>{{ m.note }}</note>{{ m.content }}", true),
             ("{{ m.note }}\n{{ m.content }}", true),
             // Not only in a mark.
