@@ -18,7 +18,7 @@ use backchat_core::json::Value;
 use backchat_core::text::slice;
 use backchat_core::{distinct, push_new};
 use backchat_probe::probe::steady::is_varying;
-use backchat_probe::probe::{Answer, Call, Message, Prober, RequestShape, Setting};
+use backchat_probe::probe::{Answer, Call, Message, Offer, Prober, RequestShape, Setting};
 use thought::Thought;
 
 /// One reading of what renders leave open about a turn.
@@ -43,6 +43,7 @@ impl Reading {
 /// Infers how a chat template writes the model's turn, in one reading; `None` if it shows no content.
 pub(crate) fn infer(prober: &Prober, usage: &TemplateUsage, reading: Reading) -> Option<WireFormat> {
     let (plain, offering) = (prober.offering(None), prober.offering(Some(other_tools(prober.request_shape()))));
+    let offering = defining(&offering).unwrap_or(offering);
     Inference { plain, offering, usage, segmentation: reading.segmentation, comparison: reading.comparison }.wire()
 }
 
@@ -510,6 +511,18 @@ fn stops_of(segmentation: Segmentation, text: &str) -> Vec<&str> {
         marks.retain(|mark| !mark.contains(is_varying));
     }
     if marks.is_empty() { vec![text] } else { marks }
+}
+
+/// The prober that also offers the tools which conversations call, if the template writes a call of a tool that it knows in
+/// another way, such as texts by the schema of the tool.
+fn defining<'t>(offering: &Prober<'t>) -> Option<Prober<'t>> {
+    let defining = offering.with_shape(RequestShape { offer: Offer::Called, ..offering.request_shape() });
+    let called = Answer::calls(shapes::calls(2));
+    let turn = |prober: &Prober<'t>| {
+        let text = prober.render(&shapes::conversation(History::User, &called), &Setting::new(), false)?;
+        History::User.rest(&text).map(str::to_owned)
+    };
+    (offering.request_shape().offer == Offer::Usual && turn(&defining)? != turn(offering)?).then_some(defining)
 }
 
 /// More tools than a template is likely to take for a few.

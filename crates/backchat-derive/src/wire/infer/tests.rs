@@ -1,6 +1,6 @@
 //! Structures of small chat templates, and the steps that settle one part after another.
 
-use super::super::structure::{Arguments, Body, FoundBy};
+use super::super::structure::{Arguments, Body, Encoding, FoundBy};
 use super::super::support::chat_template;
 use super::super::template_usage;
 use super::*;
@@ -259,6 +259,24 @@ fn content_comes_before_calls_after_them_or_not_at_all() {
         (format!("{{% if m.tool_calls %}}{CALLS}{{% else %}}{{{{ m.content }}}}{{% endif %}}"), Place::Dropped),
     ] {
         assert_eq!(wire(&answer).content.place, place, "{answer}");
+    }
+}
+
+#[test]
+fn values_that_a_template_writes_by_the_schema_of_the_tool_are_inferred_with_it() {
+    let set = |value: &str| {
+        format!(
+            "{{% for c in m.tool_calls or [] %}}<call {{{{ c.function.name }}}}>\
+             {{% set own = (tools or []) | selectattr('function.name', 'equalto', c.function.name) | list %}}\
+             {{% for k, v in c.function.arguments.items() %}}<{{{{ k }}}}>{{{{ {value} }}}}</{{{{ k }}}}>{{% endfor %}}\
+             </call>{{% else %}}{{{{ m.content }}}}{{% endfor %}}"
+        )
+    };
+    let by_schema = "v if own and own[0].function.parameters.properties[k].type == 'string' else v | tojson";
+    for (value, strings) in [(by_schema, Encoding::Bare), ("v | tojson", Encoding::Json)] {
+        let arguments = wire(&set(value)).calls.unwrap().body.arguments;
+        let Arguments::Pairs(pairs) = arguments else { panic!("{value}: {arguments:?}") };
+        assert_eq!(pairs.values.strings, strings, "{value}");
     }
 }
 
