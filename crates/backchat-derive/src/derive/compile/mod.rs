@@ -343,6 +343,17 @@ fn content_patterns(wire: &WireFormat, choices: &Choices, closes: &[String]) -> 
     patterns
 }
 
+/// The marks that open content. A sign that is no mark by itself, such as the end of a header that the model completes, opens it
+/// only at the start of the answer: other marks have it, too.
+fn content_open(wire: &WireFormat, opens: Vec<String>) -> Delimiter {
+    let is_sign = |open: &String| !wire.is_distinct(open) && !open.contains(char::is_alphanumeric);
+    if !opens.iter().any(is_sign) {
+        return Delimiter::Literals(opens);
+    }
+    let start = |open: &String| if is_sign(open) { start_of_answer(wire) } else { String::new() };
+    Delimiter::Pattern(any_of(opens.iter().map(|open| format!("{}{}", start(open), escape(open)))))
+}
+
 fn content(wire: &WireFormat, choices: &Choices) -> Object {
     let mut field = Object::new();
     let content = &wire.content;
@@ -353,7 +364,7 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
         let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
         let others = beside.chain(channels::Channels::find(wire).map(|channels| channels.without_call()));
         let opens = distinct([open.to_owned()].into_iter().chain(others));
-        Delimiter::Literals(opens).write(&mut field, "open");
+        content_open(wire, opens).write(&mut field, "open");
     }
     let patterns = content_patterns(wire, choices, &closes);
     if !open.is_empty() && wire.calls.is_none() && last.is_empty() && !closes.is_empty() {
@@ -458,6 +469,17 @@ mod tests {
             assert_eq!(message.get("content"), Some(&"Yes.".into()), "{text}");
             assert_eq!(said_calls(&message), ["f{}"], "{text}");
         }
+    }
+
+    #[test]
+    fn a_sign_that_other_marks_have_opens_content_only_at_the_start() {
+        // The model ends the header, which the prompt leaves open.
+        let mut begun = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        begun.prompts = vec![prompt("<bot")];
+        begun.content = Content { open: ">".to_owned(), ..Content::default() };
+        let message = read(&draft(&begun), ">Yes.<call>{\"name\": \"f\", \"arguments\": {}}</call><end>");
+        assert_eq!(message.get("content"), Some(&"Yes.".into()));
+        assert_eq!(said_calls(&message), ["f{}"]);
     }
 
     #[test]
