@@ -220,8 +220,10 @@ impl Turns<'_, '_> {
         let mut header_in_prompt_only = false;
         // A prompt may begin the call that it asks for.
         let call = self.segmentation.first(surplus).filter(|mark| self.segmentation.is_distinctive(mark));
-        let begins =
-            |lead: &String| call.is_some_and(|mark| slice(lead, shared.len()..).trim_start().starts_with(mark));
+        let begins = |lead: &String| {
+            let own = slice(lead, shared.len()..).trim_start();
+            call.is_some_and(|mark| own.starts_with(mark)) || names_after(surplus.trim_start(), own)
+        };
         if let Some(at) = thought {
             cut = at;
         } else if shared.len() > begin && leads.all.iter().any(begins) {
@@ -316,6 +318,12 @@ impl Turns<'_, '_> {
     }
 }
 
+/// Whether a text begins with the opening of a call and continues with the value of a variable, which is the name in its mark.
+fn names_after(text: &str, opening: &str) -> bool {
+    let is_value = |rest: &str| rest.starts_with(needle::SETTING) || rest.starts_with(steady::is_varying_word);
+    !opening.is_empty() && text.strip_prefix(opening).is_some_and(is_value)
+}
+
 /// The position of the first mark of a text that shares a word with `other` but is not among the marks of `others`.
 fn mark_about(segmentation: Segmentation, text: &str, other: &str, others: &str) -> Option<usize> {
     let known = segmentation.marks(others);
@@ -328,6 +336,7 @@ fn mark_about(segmentation: Segmentation, text: &str, other: &str, others: &str)
 mod tests {
     use super::super::support::{chat_template, with_prober};
     use super::*;
+    use backchat_core::json::Value;
 
     fn turns<'p, 't>(prober: &'p Prober<'t>) -> Turns<'p, 't> {
         Turns { prober, segmentation: Segmentation::Words, trailing: &[] }
@@ -364,6 +373,38 @@ mod tests {
         let thought = shapes::content().with_reasoning(needle::REASONING);
         let (_, header, prefill, _) = ends(&opens, Some("</think>"), Some(&thought)).remove(0);
         assert_eq!((header.as_str(), prefill.as_str()), ("<|assistant|>", "<think>"));
+    }
+
+    #[test]
+    fn a_call_that_a_prompt_names_is_its_prefill() {
+        let thinks = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}{{ m.content }}";
+        let setting = |value: Value| Setting::from([("pick".to_owned(), value)]);
+        for (call, opening, name) in [
+            ("<fn={{ c.function.name }}>{{ c.function.arguments | tojson }}</fn>", "<fn={{ pick }}>", "pick"),
+            ("<fn={{ c.function.name }}>{{ c.function.arguments | tojson }}</fn>", "<fn={{ pick.name }}>", "pick.name"),
+            ("<{{ c.function.name }}|>{{ c.function.arguments | tojson }}", "<{{ pick }}|>", "pick"),
+        ] {
+            let called = format!("{thinks}{{% for c in m.tool_calls or [] %}}{call}{{% endfor %}}");
+            let asks = format!("<|assistant|>{{% if {name} %}}{opening}{{% endif %}}{{% endif %}}");
+            let source = chat_template(&called).replace("<|assistant|>{% endif %}", &asks);
+            let value = needle::SETTING.into();
+            let value = if name == "pick" { value } else { Value::from([("name", value)]) };
+            with_prober(&source, |prober| {
+                let turns = turns(prober);
+                let (none, named) = (Setting::new(), setting(value));
+                let lead =
+                    |answer: &Answer| turns.trace(History::User, answer, &none).map(|trace| trace.lead().to_owned());
+                let answers = [shapes::content(), Answer::calls(shapes::calls(1))];
+                let leads = Leads { all: answers.iter().filter_map(lead).collect(), thought: None };
+                let prompt = turns.prompt(History::User, &named, &leads, Some("</think>"), None).unwrap();
+                assert_eq!(
+                    (prompt.header.as_str(), prompt.header_in_prompt_only),
+                    ("<|assistant|>", false),
+                    "{source}"
+                );
+                assert!(prompt.prefill.contains(needle::SETTING), "{source}");
+            });
+        }
     }
 
     #[test]
