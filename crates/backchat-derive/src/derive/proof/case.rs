@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::conversations::{History, Reach, TestAnswer};
-use super::renders::{Scene, Tokens};
+use super::renders::{Scene, Tokens, texts};
 use super::request::Request;
 use super::turn_start::{Cut, TurnStart, shows};
 use crate::derive::recorded::Prompt;
@@ -56,6 +56,13 @@ impl Case {
         let rest =
             self.unstopped.as_ref().and_then(|_| Some(self.whole.rsplit_once(&self.text)?.1)).unwrap_or_default();
         slice(rest, ..rest.len() - rest.trim_start().len())
+    }
+
+    /// Whether the prompt begins its first call, the tool of which its setting names.
+    pub fn is_begun(&self) -> bool {
+        let first =
+            self.said.calls.first().filter(|call| self.cut <= Cut::History && self.prompted.contains(&call.name));
+        first.is_some_and(|call| self.setting.values().flat_map(texts).any(|text| text == call.name))
     }
 
     pub fn with(&self, answer: Answer) -> Vec<Message> {
@@ -207,7 +214,14 @@ impl<'p, 't> Cutter<'p, 't> {
         Some(Scene { prober, history, setting })
     }
 
-    fn turn_start(&mut self, history: usize, setting: usize, offers: bool) -> Option<Rc<TurnStart>> {
+    /// The end of the prompt with tools after the first history, under the first setting.
+    pub fn prompt_end(&self) -> Option<String> {
+        let scene = self.scene(0, 0, true)?;
+        let prompt = scene.render(&[], true)?;
+        Some(prompt.rsplit_once(&*scene.history.last)?.1.to_owned())
+    }
+
+    pub fn turn_start(&mut self, history: usize, setting: usize, offers: bool) -> Option<Rc<TurnStart>> {
         let key = (history, setting, offers);
         if let Some(known) = self.turn_starts.known.get(&key) {
             return known.clone();
@@ -235,7 +249,7 @@ impl<'p, 't> Cutter<'p, 't> {
         if parts.is_some_and(|(first, second)| !are_marked(&piece.text, first, second)) {
             return None;
         }
-        let mut expected = shown(&said.answer, &piece.text);
+        let mut expected = shown(&said.answer, &[turn_start.begun(piece.cut), &piece.text].concat());
         if let Some(content) = said.answer.content.as_ref().filter(|_| expected.content.is_none()) {
             // A filter may leave no word of the content as it is: turns with none and with more of it differ, then.
             let differs = |content: Option<String>| {

@@ -16,6 +16,7 @@ mod case;
 mod conversations;
 mod deviants;
 mod deviations;
+mod forced;
 mod header;
 mod hunt;
 mod judge;
@@ -128,6 +129,7 @@ impl<'t> Proof<'t> {
         }
         let mut untried = proof.add_together(&said, &mut cases);
         proof.add_syntaxes(&mut cases);
+        cases.extend(proof.forced_calls(&said));
         let variables = &options.variables;
         proof.assumptions = proof.cut(|cutter| Setup { template, variables, cutter }.find(&said, &cases));
         proof.cases = cases;

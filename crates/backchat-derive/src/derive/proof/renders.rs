@@ -4,8 +4,9 @@ use super::conversations::History;
 use super::header::whole_marks;
 use crate::wire::after_history;
 use crate::wire::marks::{self, Segmentation};
+use backchat_core::json::Value;
 use backchat_core::text::{common_end, common_start, overlap, slice};
-use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
+use backchat_probe::probe::{Answer, Call, Message, Prober, Setting, call, needle};
 
 /// The user's next message, which shows the text between two turns.
 pub(super) const NEXT: &str = "Quokkas blink, then.";
@@ -113,9 +114,21 @@ impl Scene<'_, '_> {
 
     /// Whether the part of the prompt that plain turns lack begins a call: a turn with a call extends the prompt.
     pub fn begins_call(&self, tail: &str, shared: usize) -> bool {
-        let calls = || self.turn(&Answer::calls(vec![call(0, 1)]));
-        let extends = |turn: Turn| turn.text.strip_prefix(tail).is_some_and(|rest| rest.contains(needle::NAMES[0]));
-        !slice(tail, shared..).trim().is_empty() && calls().is_some_and(extends)
+        !slice(tail, shared..).trim().is_empty() && self.is_continued(tail, call(0, 1), needle::NAMES[0])
+    }
+
+    /// Whether that part also names the tool, as the setting does.
+    pub fn names_call(&self, tail: &str, shared: usize) -> bool {
+        let surplus = slice(tail, shared..);
+        let names = self.setting.values().flat_map(texts).filter(|name| !name.is_empty() && surplus.contains(name));
+        let named = |name: &str| Call { name: name.to_owned(), ..call(0, 1) };
+        names.into_iter().any(|name| self.is_continued(tail, named(name), needle::VALUES[0]))
+    }
+
+    /// Whether a turn with this call extends the prompt, and has this text of it in the rest.
+    fn is_continued(&self, tail: &str, made: Call, next: &str) -> bool {
+        let turn = self.turn(&Answer::calls(vec![made]));
+        turn.is_some_and(|turn| turn.text.strip_prefix(tail).is_some_and(|rest| rest.contains(next)))
     }
 
     /// A turn that shows reasoning: many templates show it only together with a call.
@@ -138,6 +151,16 @@ impl Scene<'_, '_> {
             let turn = text.rsplit_once(&*self.history.last).map_or("", |(_, turn)| turn);
             turn.contains(rest) && !turn.contains(thought)
         })
+    }
+}
+
+/// The texts in a value.
+pub(super) fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::List(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(members) => members.values().flat_map(texts).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -116,6 +116,7 @@ impl TurnStart {
         let surplus = Surplus { shared: slice(tail, ..shared), text: slice(tail, shared..), is_headed };
         let state = match surplus.state(thought.as_deref(), openings, |open| scene.takes_out(open)) {
             State::Plain if scene.begins_call(tail, shared) => State::Call,
+            _ if scene.names_call(tail, shared) => State::Call,
             state => state,
         };
         let lacks_opening = state == State::Plain
@@ -130,6 +131,12 @@ impl TurnStart {
     /// The end of the prompt, after the history.
     pub fn prompted(&self) -> &str {
         slice(&self.prompt, self.said..)
+    }
+
+    /// What a prompt has written of a turn that was cut like this: the beginning of a call.
+    pub fn begun(&self, cut: Cut) -> &str {
+        let is_begun = self.state == State::Call && cut <= Cut::History;
+        if is_begun { slice(&self.tail, self.shared..) } else { "" }
     }
 
     /// Cuts the turn with this answer out of its render; also returns the whole render.

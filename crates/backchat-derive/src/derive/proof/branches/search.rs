@@ -130,6 +130,11 @@ impl<'p, 't> Search<'p, 't> {
                 tools: None,
             };
             self.watch(&known);
+            if is_new && case.is_begun() {
+                let ran = case.prober(&self.proof.plain, &self.proof.offering).ran(&case.history, &case.setting, true);
+                self.coverage.add_under(&case.setting, ran.unwrap_or_default(), &Answer::default());
+                self.known.push(Known { answer: Answer::default(), ..known });
+            }
         }
         for (history, _) in histories {
             let offers_tools = self.proof.request.offers_tools(history, &Answer::default());
