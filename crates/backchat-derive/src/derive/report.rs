@@ -11,8 +11,8 @@ use crate::wire::structure::{FoundBy, WireFormat};
 use backchat_chat::ended;
 use backchat_chat::source::Source;
 use backchat_core::diagnostic::{Diagnostic, Severity, shortened};
-use backchat_core::distinct;
 use backchat_core::json::Value;
+use backchat_core::{distinct, push_new};
 use backchat_parser::template::Template;
 use backchat_probe::doctor;
 
@@ -217,12 +217,16 @@ impl Verdict {
             add(Severity::Warning, "derive-unproved", failure.describe(), help);
         }
         let smallest = |example: &str| format!("the smallest example: {:?}", shortened(example, 160));
+        // An assumption may be about several parts.
+        let mut known: Vec<String> = Vec::new();
         for loss in &self.losses {
             let (id, message) = match loss.is_assumed {
                 true => ("derive-assumed", loss.describe()),
                 false => ("derive-loss", format!("the wire format loses {}", loss.describe())),
             };
-            add(Severity::Note, id, message, smallest(&loss.example));
+            if push_new(&mut known, message.clone()) {
+                add(Severity::Note, id, message, smallest(&loss.example));
+            }
         }
         for claim in &self.unverified {
             let message = format!("not verified: {}", claim.message);

@@ -51,7 +51,11 @@ impl Derivation {
         let is_never = |part: &&str| !is_refused(part) && !is_unread(part);
         let never: Vec<&str> = scope.not_shown.iter().copied().filter(is_never).collect();
         if !never.is_empty() {
-            lines.push(("without", format!("{}: the chat template never writes them", never.join(", "))));
+            let why = match scope.is_open {
+                true => "no conversation of the proof has them",
+                false => "the chat template never writes them",
+            };
+            lines.push(("without", format!("{}: {why}", never.join(", "))));
         }
         for part in &scope.refused {
             lines.push(("without", format!("{}: the chat template {} them", part.part, part.verb())));

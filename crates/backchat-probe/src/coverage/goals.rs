@@ -246,6 +246,12 @@ impl Coverage {
         [false, true].iter().any(|is_own| self.known.contains_key(&(span.start, span.end, *is_own)))
     }
 
+    /// Whether some conversation had this outcome of a condition.
+    pub fn took(&self, span: &Range<usize>, outcome: bool) -> bool {
+        let known = |is_own: bool| self.known.get(&(span.start, span.end, is_own));
+        [false, true].into_iter().filter_map(known).any(|branching| branching.has(outcome))
+    }
+
     /// The goals, in the order of their conditions in the template.
     pub fn goals(&self) -> Vec<Goal> {
         let goals = self.known.iter();

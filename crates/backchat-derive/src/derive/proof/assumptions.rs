@@ -8,6 +8,7 @@ mod tests;
 use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{self, History, Reach, TestAnswer};
 use super::judge::Judge;
+use super::message_values::MessageValues;
 use super::renders::Scene;
 use super::request::Request;
 use super::turn_start::Cut;
@@ -18,6 +19,7 @@ use backchat_core::distinct;
 use backchat_core::json::{Object, Value};
 use backchat_probe::coverage::Place;
 use backchat_probe::probe::{Absent, Answer, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
+use std::cell::OnceCell;
 
 /// An assumption that not every render meets, and turns that do not.
 pub(super) struct Assumption {
@@ -265,6 +267,8 @@ impl<'t> Setup<'_, 't> {
         let inputs = request.usage.attributes.iter().chain(&request.usage.reasoning_inputs);
         let others =
             inputs.filter(|input| !input.is_named_for_reasoning() && Some(*input) != request.reasoning_input.as_ref());
+        let source = self.template.source();
+        let values = OnceCell::new();
         let assumption = |input: &ReasoningInput| {
             let ReasoningInput::Key(key) = input else { return None };
             let mut cases = self.cases_under(input, &given, self.main_histories());
@@ -272,7 +276,9 @@ impl<'t> Setup<'_, 't> {
                 case.expected.reasoning = None;
             }
             let message = format!("the draft does not read turns whose message has `{key}`");
-            let is_of_message = !cases.is_empty() && self.is_by_presence(input, &given, &cases);
+            // A text has no members: what the template writes for it is an empty frame, which no draft should read.
+            let has_members = || values.get_or_init(|| MessageValues::new(source)).prints_members(key);
+            let is_of_message = !cases.is_empty() && self.is_by_presence(input, &given, &cases) && !has_members();
             (!cases.is_empty()).then_some(Assumption { is_of_message, ..Assumption::new(message, cases) })
         };
         others.filter_map(assumption).collect()

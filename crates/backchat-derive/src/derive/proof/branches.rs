@@ -6,6 +6,7 @@
 mod alone;
 mod reached;
 mod search;
+mod unsent;
 mod untaken;
 
 use std::rc::Rc;
@@ -23,6 +24,7 @@ use backchat_parser::template::Template;
 use backchat_probe::coverage::{Goal, OtherTools, Sought};
 use backchat_probe::probe::Setting;
 use backchat_probe::probe::marks::Segmentation;
+use unsent::Unsent;
 use untaken::Untaken;
 
 /// A turn that takes a branch.
@@ -47,6 +49,8 @@ pub(in crate::derive) struct Branches {
     untaken: Vec<Untaken>,
     /// Turns with reasoning alone under settings.
     alone: Vec<Case>,
+    /// Values that the chat template prints on such sides and that no conversation has.
+    unsent: Vec<Unsent>,
     /// The conditions that ran.
     pub branching: Branching,
 }
@@ -236,6 +240,10 @@ impl Proof<'_> {
         let untaken: Vec<Loss> = untaken.filter_map(|untaken| untaken.loss(&judge, &verdict.losses)).collect();
         untaken.into_iter().for_each(|loss| verdict.lose(loss));
         self.lost_alone(&judge, &failed, &verdict).into_iter().for_each(|loss| verdict.lose(loss));
+        let unsent: Vec<Loss> =
+            self.branches().unsent.iter().flat_map(|unsent| unsent.losses(&verdict.scope)).collect();
+        verdict.scope.is_open = !unsent.is_empty();
+        unsent.into_iter().for_each(|loss| verdict.lose(loss));
         verdict.branching = self.branches().branching.clone();
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         verdict

@@ -21,6 +21,7 @@ mod header;
 mod hunt;
 mod judge;
 mod listed;
+mod message_values;
 mod ordinary;
 mod policies;
 mod readable;

@@ -143,7 +143,7 @@ pub struct Loss {
     pub count: usize,
     /// What is lost, such as values that are written alike.
     pub message: String,
-    /// The shortest turn that shows it.
+    /// The shortest turn that shows it, or the source of what no conversation has the chat template write.
     pub example: String,
     /// Whether it is an assumption; its turns are not among the conversations of the verdict.
     pub is_assumed: bool,
@@ -182,6 +182,8 @@ pub struct Scope {
     pub proved: Vec<&'static str>,
     /// The parts that no render of this chat template shows.
     pub not_shown: Vec<&'static str>,
+    /// Whether these may be values that the chat template prints and no conversation has.
+    pub(in crate::derive) is_open: bool,
     /// The parts that only samples show.
     pub learned: Vec<&'static str>,
     /// The parts that the chat template refuses, each with its error.
@@ -407,7 +409,10 @@ impl Scope {
         };
         match self.not_shown.as_slice() {
             [] => format!("{proved}{learned}"),
-            others => format!("{proved}{learned}; not shown by the chat template: {}", others.join(", ")),
+            others => {
+                let by = if self.is_open { "any conversation" } else { "the chat template" };
+                format!("{proved}{learned}; not shown by {by}: {}", others.join(", "))
+            }
         }
     }
 
@@ -481,6 +486,7 @@ mod tests {
         let scope = |proved: &[&'static str], not_shown: &[&'static str], learned: &[&'static str]| Scope {
             proved: proved.to_vec(),
             not_shown: not_shown.to_vec(),
+            is_open: false,
             learned: learned.to_vec(),
             refused: Vec::new(),
         };

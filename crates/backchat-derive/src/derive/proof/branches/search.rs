@@ -6,6 +6,7 @@ use super::super::request::Request;
 use super::super::verdict::Branching;
 use super::Branches;
 use super::reached::{Known, LINES, Reached, suggested_after, with_lists};
+use super::unsent::unsent;
 use super::untaken::untaken;
 use backchat_chat::{Decision, LISTS, NodeKind, Relation, ended, nodes};
 use backchat_core::diagnostic::line_column;
@@ -570,13 +571,15 @@ impl Branches {
         search.seek();
         search.seek_beside(own);
         search.seek_after(own);
+        // Other messages than the answer may have other keys then.
+        let unsent = unsent(proof, &search.coverage);
         search.seek_forms();
         let found = search.reached.iter().flat_map(|reached| reached.branches(proof, &search.reached)).collect();
         let source = proof.plain.template().source();
         let line = |span: &Range<usize>| Some(line_column(source, span.start).0);
         let branching = Branching::new(&search.coverage.conditions(), line);
         let untaken = untaken(proof, &search.coverage, &search.known, search.before);
-        Self { found, untaken, alone: proof.reasoning_alone(), branching }
+        Self { found, untaken, unsent, alone: proof.reasoning_alone(), branching }
     }
 }
 
