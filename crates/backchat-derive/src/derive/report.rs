@@ -225,7 +225,11 @@ impl Verdict {
                 false => ("derive-loss", format!("the wire format loses {}", loss.describe())),
             };
             if push_new(&mut known, message.clone()) {
-                add(Severity::Note, id, message, smallest(&loss.example));
+                let help = match loss.example.as_str() {
+                    "" => "if the model writes them, pass such outputs with --samples".to_owned(),
+                    example => smallest(example),
+                };
+                add(Severity::Note, id, message, help);
             }
         }
         for claim in &self.unverified {

@@ -155,7 +155,9 @@ fn causes(html: &mut Html, proof: &Proof) {
             for loss in &verdict.losses {
                 html.of_class("li", "doubtful", |html| {
                     html.prose(&loss.describe());
-                    html.of_class("p", "", |html| html.tag("code", "", &shortened(&loss.example, EXCERPT)));
+                    if !loss.example.is_empty() {
+                        html.of_class("p", "", |html| html.tag("code", "", &shortened(&loss.example, EXCERPT)));
+                    }
                 });
             }
         });

@@ -143,7 +143,7 @@ pub struct Loss {
     pub count: usize,
     /// What is lost, such as values that are written alike.
     pub message: String,
-    /// The shortest turn that shows it, or the source of what no conversation has the chat template write.
+    /// The shortest turn that shows it; empty if no conversation has such a turn.
     pub example: String,
     /// Whether it is an assumption; its turns are not among the conversations of the verdict.
     pub is_assumed: bool,

@@ -33,8 +33,6 @@ pub(in crate::derive) struct Unsent {
     values: Vec<String>,
     is_of_calls: bool,
     is_reasoning: bool,
-    /// The source of the side that prints them.
-    side: String,
 }
 
 impl Unsent {
@@ -53,7 +51,7 @@ impl Unsent {
         };
         let values = self.values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
         let message = format!("line {} writes {values}, which no message of the proof has", self.line);
-        let loss = |part: Part| Loss { is_assumed: true, ..Loss::new(part, message.clone(), &self.side) };
+        let loss = |part: Part| Loss { is_assumed: true, ..Loss::new(part, message.clone(), "") };
         distinct([part, Part::Content]).into_iter().map(loss).collect()
     }
 }
@@ -65,11 +63,9 @@ pub(super) fn unsent(proof: &Proof<'_>, coverage: &Coverage) -> Vec<Unsent> {
     let is_untaken =
         |after: &[(Range<usize>, bool)]| !after.iter().any(|(span, outcome)| coverage.took(span, *outcome));
     let untaken: Vec<_> = parts.iter().filter(|part| is_untaken(&part.after)).collect();
-    // Each part comes after the one around it.
-    let side = |span: &Range<usize>| {
+    let is_unseen = |span: &Range<usize>| {
         let mut around = untaken.iter().filter(|part| part.span.contains(&span.start)).peekable();
-        let outermost = around.peek().map(|part| part.span.clone())?;
-        around.all(|part| !part.is_fixed).then_some(outermost)
+        around.peek().is_some() && around.all(|part| !part.is_fixed)
     };
     if untaken.is_empty() {
         return Vec::new();
@@ -78,8 +74,10 @@ pub(super) fn unsent(proof: &Proof<'_>, coverage: &Coverage) -> Vec<Unsent> {
     let values = MessageValues::new(source);
     let mut found: Vec<Unsent> = Vec::new();
     for value in values.printed() {
-        let Some(side) = side(&value.span) else { continue };
-        if value.paths.iter().any(|path| is_known(path, &keys)) || values.is_of_other_role(value.at) {
+        if !is_unseen(&value.span)
+            || value.paths.iter().any(|path| is_known(path, &keys))
+            || values.is_of_other_role(value.at)
+        {
             continue;
         }
         let line = line_column(source, value.span.start).0;
@@ -94,7 +92,6 @@ pub(super) fn unsent(proof: &Proof<'_>, coverage: &Coverage) -> Vec<Unsent> {
                 values: vec![text],
                 is_of_calls: has(|key| key == CALLS),
                 is_reasoning: has(mentions_reasoning),
-                side: source.get(side).unwrap_or_default().to_owned(),
             }),
         }
     }
