@@ -1,7 +1,7 @@
 //! The draft that also reads turns which the conversations of its proof show and it misreads: branches of the chat
 //! template, and conversations that fail. They teach it as samples with messages do.
 
-use super::proof::{Case, DESCRIPTIONS, Part, Proof, message_of};
+use super::proof::{Case, DESCRIPTIONS, Part, Proof, leaves, message_of};
 use super::recorded::{self, Sample};
 use super::{Attempt, Job, Verdict};
 use backchat_chat::{ended, spells};
@@ -187,15 +187,6 @@ fn with_any_text(text: &str, value: &str) -> Option<String> {
     }
     made.push_str(rest);
     Some(made)
-}
-
-/// The values in a value that contain no others.
-fn leaves(value: &Value) -> Vec<&Value> {
-    match value {
-        Value::Object(members) => members.values().flat_map(leaves).collect(),
-        Value::List(items) => items.iter().flat_map(leaves).collect(),
-        _ => vec![value],
-    }
 }
 
 /// The shortest turns, two of each kind and setting.

@@ -62,7 +62,7 @@ impl Case {
     pub fn is_begun(&self) -> bool {
         let first =
             self.said.calls.first().filter(|call| self.cut <= Cut::History && self.prompted.contains(&call.name));
-        first.is_some_and(|call| self.setting.values().flat_map(texts).any(|text| text == call.name))
+        first.is_some_and(|call| texts(&self.setting).any(|text| text == call.name))
     }
 
     pub fn with(&self, answer: Answer) -> Vec<Message> {

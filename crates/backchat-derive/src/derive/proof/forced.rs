@@ -2,7 +2,7 @@
 
 use super::conversations::{Reach, TestAnswer};
 use super::turn_start::Cut;
-use super::{Case, Cutter, Proof, TurnStarts, conversations};
+use super::{Case, Proof};
 use backchat_core::push_new;
 use backchat_probe::probe::Setting;
 
@@ -33,21 +33,17 @@ impl Proof<'_> {
 
     /// The turns of an answer under a setting that begins a call of the tool with this name.
     fn forced(&self, setting: Setting, name: &str, said: &TestAnswer) -> Vec<Case> {
-        let Self { plain, offering, request, tokens, .. } = self;
-        let mut request = request.clone();
-        request.usage.settings = vec![setting];
-        let histories = conversations::histories(request.calls.named_ids, request.calls.several);
-        let turn_starts = TurnStarts::default();
-        let mut cutter = Cutter { plain, offering, request: &request, histories, tokens: *tokens, turn_starts };
-        // Most variables are printed elsewhere, which one render shows.
-        let is_named = cutter.prompt_end().is_some_and(|end| end.contains(name));
-        let turn_start = if is_named { cutter.turn_start(0, 0, true) } else { None };
-        if !turn_start.is_some_and(|turn_start| turn_start.begun(Cut::Exact).contains(name)) {
-            return Vec::new();
-        }
-        let mut cases = cutter.cases(std::slice::from_ref(said));
-        cases.retain(|case| case.cut <= Cut::History);
-        cases
+        self.cut_under(vec![setting], |mut cutter| {
+            // Most variables are printed elsewhere, which one render shows.
+            let is_named = cutter.prompt_end().is_some_and(|end| end.contains(name));
+            let turn_start = if is_named { cutter.turn_start(0, 0, true) } else { None };
+            if !turn_start.is_some_and(|turn_start| turn_start.begun(Cut::Exact).contains(name)) {
+                return Vec::new();
+            }
+            let mut cases = cutter.cases(std::slice::from_ref(said));
+            cases.retain(|case| case.cut <= Cut::History);
+            cases
+        })
     }
 }
 

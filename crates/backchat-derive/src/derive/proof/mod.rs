@@ -68,6 +68,7 @@ pub use reading::Part;
 pub(super) use reading::message_of;
 pub use reading::reasoning_field;
 pub use refused::RefusedPart;
+pub(super) use renders::leaves;
 pub use tolerance::{Cuts, PolicyRounds, Tolerance};
 pub(super) use turns::Detailed;
 pub(super) use verdict::UnreadTurn;
@@ -178,6 +179,16 @@ impl<'t> Proof<'t> {
         let done = work(&mut cutter);
         self.turn_starts.replace(cutter.turn_starts);
         done
+    }
+
+    /// Runs a closure with a cutter for these settings in the place of the usual ones.
+    fn cut_under<T>(&self, settings: Vec<Setting>, work: impl FnOnce(Cutter<'_, 't>) -> T) -> T {
+        let Self { plain, offering, request, tokens, .. } = self;
+        let mut request = request.clone();
+        request.usage.settings = settings;
+        let histories = conversations::histories(request.calls.named_ids, request.calls.several);
+        let turn_starts = TurnStarts::default();
+        work(Cutter { plain, offering, request: &request, histories, tokens: *tokens, turn_starts })
     }
 
     /// Reads samples with a template. Those without a prompt are tried after every end of a prompt.

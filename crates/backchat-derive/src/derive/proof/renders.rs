@@ -120,9 +120,9 @@ impl Scene<'_, '_> {
     /// Whether that part also names the tool, as the setting does.
     pub fn names_call(&self, tail: &str, shared: usize) -> bool {
         let surplus = slice(tail, shared..);
-        let names = self.setting.values().flat_map(texts).filter(|name| !name.is_empty() && surplus.contains(name));
+        let mut names = texts(self.setting).filter(|name| !name.is_empty() && surplus.contains(name));
         let named = |name: &str| Call { name: name.to_owned(), ..call(0, 1) };
-        names.into_iter().any(|name| self.is_continued(tail, named(name), needle::VALUES[0]))
+        names.any(|name| self.is_continued(tail, named(name), needle::VALUES[0]))
     }
 
     /// Whether a turn with this call extends the prompt, and has this text of it in the rest.
@@ -154,14 +154,18 @@ impl Scene<'_, '_> {
     }
 }
 
-/// The texts in a value.
-pub(super) fn texts(value: &Value) -> Vec<&str> {
+/// The values in a value that contain no others.
+pub(in crate::derive) fn leaves(value: &Value) -> Vec<&Value> {
     match value {
-        Value::String(text) => vec![text],
-        Value::List(items) => items.iter().flat_map(texts).collect(),
-        Value::Object(members) => members.values().flat_map(texts).collect(),
-        _ => Vec::new(),
+        Value::Object(members) => members.values().flat_map(leaves).collect(),
+        Value::List(items) => items.iter().flat_map(leaves).collect(),
+        _ => vec![value],
     }
+}
+
+/// The texts that a setting gives.
+pub(super) fn texts(setting: &Setting) -> impl Iterator<Item = &str> {
+    setting.values().flat_map(leaves).filter_map(Value::as_str)
 }
 
 /// The text that the generation prompt adds to a render; empty if either is refused or the prompt does not extend the

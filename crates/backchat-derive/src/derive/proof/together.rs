@@ -2,7 +2,7 @@
 //! one, and several settings at once, which may be in one mark.
 
 use super::conversations::{Reach, TestAnswer};
-use super::{Case, Cutter, MOST_CASES, Proof, TurnStarts, conversations};
+use super::{Case, MOST_CASES, Proof, conversations};
 use backchat_core::json::{Object, Value};
 use backchat_core::{distinct, push_new};
 use backchat_probe::probe::Setting;
@@ -48,17 +48,11 @@ impl Proof<'_> {
         if settings.is_empty() {
             return Vec::new();
         }
-        let Self { plain, offering, request, tokens, .. } = self;
-        let mut request = request.clone();
-        request.usage.settings = settings;
-        let histories = conversations::histories(request.calls.named_ids, request.calls.several);
-        let turn_starts = TurnStarts::default();
-        let cutter = Cutter { plain, offering, request: &request, histories, tokens: *tokens, turn_starts };
         let said = said.iter().filter(|said| matches!(said.reach, Reach::Settings | Reach::Rewritten));
         let said: Vec<TestAnswer> = said.map(|said| TestAnswer { reach: Reach::Rewritten, ..said.clone() }).collect();
-        let mut found = cutter.with_openings().cases(&said);
+        let mut found = self.cut_under(settings.clone(), |cutter| cutter.with_openings().cases(&said));
         found.retain(|case| !cases.iter().any(|known| known.text == case.text && known.said == case.said));
-        found.sort_by_key(|case| request.usage.settings.iter().position(|setting| *setting == case.setting));
+        found.sort_by_key(|case| settings.iter().position(|setting| *setting == case.setting));
         found
     }
 }
