@@ -1,5 +1,6 @@
 //! Infers the structure from renders, part by part in the order of their dependencies.
 
+mod stops;
 mod thought;
 
 use super::align;
@@ -15,8 +16,8 @@ use super::template_usage::TemplateUsage;
 use super::trace::{SlotKind, Trace};
 use super::turn::{Comparison, Leads, Turns};
 use backchat_core::json::Value;
+use backchat_core::push_new;
 use backchat_core::text::slice;
-use backchat_core::{distinct, push_new};
 use backchat_probe::probe::steady::is_varying;
 use backchat_probe::probe::{Answer, Call, Message, Offer, Prober, RequestShape, Setting};
 use thought::Thought;
@@ -101,7 +102,7 @@ impl<'t> Inference<'_, 't> {
         content.labels =
             self.labels(&prompts, &content, reasoning.as_ref(), calls.as_ref().map(|calls| (&called, calls)));
         content.labels.extend(empty);
-        let (stops, given_stops) = self.stops(&called, &end, calls.as_ref());
+        let (stops, given_stops) = self.stops(&called, &prompts, &end, calls.as_ref());
         if let Some(calls) = &mut calls {
             move_separator_to_openings(&mut prompts, calls, &mut content);
         }
@@ -211,66 +212,6 @@ impl<'t> Inference<'_, 't> {
         let takes = |shape: &RequestShape| self.plain.render_in(*shape, &history, &setting, true).is_some();
         let taken = self.offering.accepted(&called, &setting).find(takes);
         taken.map_or_else(|| self.plain.clone(), |shape| self.plain.with_shape(shape))
-    }
-
-    /// The marks at which a model stops, and those of them that no render shows.
-    fn stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> (Vec<String>, Vec<String>) {
-        let stops_in = |texts: &[Option<&str>]| -> Vec<String> {
-            let stops = texts.iter().flatten().flat_map(|text| stops_of(self.segmentation, text.trim()));
-            stops.filter(|stop| !stop.is_empty()).map(str::to_owned).collect()
-        };
-        let mut shown = stops_in(&[Some(end), calls.and_then(|calls| calls.end.as_deref())]);
-        let given = stops_in(&[self.usage.eos_token.as_deref()]);
-        let mut stops = distinct(shown.iter().chain(&given).cloned());
-        let others = match end.trim() {
-            "" => self.next_marks(prober, calls),
-            _ => self.other_stops(prober, end, calls),
-        };
-        for stop in &others {
-            push_new(&mut stops, stop.clone());
-        }
-        shown.extend(others);
-        (stops, given.into_iter().filter(|stop| !shown.contains(stop)).collect())
-    }
-
-    /// The beginnings of the next turn, if only they end a turn.
-    fn next_marks(&self, prober: &Prober<'t>, calls: Option<&Calls>) -> Vec<String> {
-        let called = calls.map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
-        let turns = [Some((shapes::content(), Setting::new())), called].into_iter().flatten();
-        turns.filter_map(|(answer, setting)| self.turns(prober).next_mark(&answer, &setting)).collect()
-    }
-
-    /// Marks that end turns instead of the usual end: after some histories, under some settings, after reasoning, or with an
-    /// answer next to calls.
-    fn other_stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
-        let turns = self.turns(prober);
-        let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref())];
-        let is_known = |tail: &str| ends.into_iter().flatten().any(|end| tail.contains(end.trim()));
-        let tail = |after| Some(turns.trace(after, &shapes::content(), &Setting::new())?.tail().to_owned());
-        let mut tails: Vec<String> = History::ALL.into_iter().filter_map(tail).collect();
-        let beside = |calls: &Calls| {
-            let called = Answer::calls(shapes::calls(1));
-            let both = Answer { content: shapes::content().content, ..called.clone() };
-            let [called, both] = [called, both].map(|answer| turns.trace(History::User, &answer, &calls.setting));
-            let (called, both) = (called?, both?);
-            let shared = self.segmentation.shared_start(both.tail(), called.tail()).len();
-            (both.shows(SlotKind::Content) && is_known(called.tail())).then(|| slice(both.tail(), shared..).to_owned())
-        };
-        let thoughts = shapes::thoughts().into_iter().filter_map(|answer| {
-            let trace = turns.trace(History::User, &answer, &Setting::new())?;
-            let is_last = trace.slots.last().is_some_and(|slot| slot.kind == SlotKind::Content);
-            (is_last && trace.shows(SlotKind::Reasoning)).then(|| trace.tail().to_owned())
-        });
-        let under = |setting: &Setting| {
-            let trace = turns.trace(History::User, &shapes::content(), setting)?;
-            Some(turns.end(trace.tail(), setting))
-        };
-        tails.extend(self.usage.settings.iter().filter_map(under));
-        tails.extend(thoughts);
-        tails.extend(calls.and_then(beside));
-        tails.retain(|tail| !tail.trim().is_empty() && !is_known(tail));
-        let marks = tails.iter().flat_map(|tail| self.segmentation.marks(tail));
-        marks.filter(|mark| self.segmentation.is_distinctive(mark)).map(|mark| mark.trim().to_owned()).collect()
     }
 
     /// Reasoning after content, or that no render shows.
@@ -500,17 +441,6 @@ fn counterparts<'t>(open: &str, end: &'t str) -> &'t str {
     let rest = end.trim_start().trim_start_matches(closes);
     let close = slice(end, ..end.len() - rest.len());
     if close.trim().is_empty() || rest.trim().is_empty() { "" } else { close }
-}
-
-/// The marks of a text that ends turns. An engine may stop at each, except those that vary. A text without marks is one
-/// stop.
-fn stops_of(segmentation: Segmentation, text: &str) -> Vec<&str> {
-    let mut marks = segmentation.marks(text);
-    marks.retain(|mark| segmentation.is_distinctive(mark));
-    if marks.iter().any(|mark| !mark.contains(is_varying)) {
-        marks.retain(|mark| !mark.contains(is_varying));
-    }
-    if marks.is_empty() { vec![text] } else { marks }
 }
 
 /// The prober that also offers the tools which conversations call, if the template writes a call of a tool that it knows in

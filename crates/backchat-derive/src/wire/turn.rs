@@ -296,6 +296,30 @@ impl Turns<'_, '_> {
 
     /// The first mark after a turn without an end of its own.
     pub(crate) fn next_mark(&self, answer: &Answer, setting: &Setting) -> Option<String> {
+        let own = self.trace(History::User, answer, setting)?;
+        let tail = self.followed(answer, &own, setting)?;
+        self.first_other(&tail, own.tail()).map(str::to_owned)
+    }
+
+    /// The mark with which a turn ends if another message follows and the end of the last turn does not come. `is_over` tells
+    /// of the text before the mark whether the turn has ended there.
+    pub(crate) fn other_end(
+        &self,
+        answer: &Answer,
+        setting: &Setting,
+        is_over: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let own = self.trace(History::User, answer, setting)?;
+        let tail = self.followed(answer, &own, setting)?;
+        self.first_other(own.tail(), &tail)?;
+        let mark = self.first_other(&tail, own.tail())?.trim();
+        let before = tail.split(mark).next()?;
+        (!is_over(before) && !own.text.contains(mark)).then(|| mark.to_owned())
+    }
+
+    /// The text between the last value of a turn and that of the next message: a result after calls, otherwise a question.
+    /// `own` is the turn as the last one.
+    fn followed(&self, answer: &Answer, own: &Trace, setting: &Setting) -> Option<String> {
         let mut messages = shapes::conversation(History::User, answer);
         let last = match answer.calls.first() {
             Some(call) => {
@@ -309,12 +333,20 @@ impl Turns<'_, '_> {
             }
         };
         let text = self.prober.render(&messages, setting, false)?;
-        let trace = Trace::new(History::User.rest(&text)?, answer);
-        let tail = trace.tail().split(last).next()?;
-        // The marks that close a call do not begin the next turn.
-        let own = self.trace(History::User, answer, setting)?;
-        let rest = tail.get(self.segmentation.shared_start(tail, own.tail()).len()..)?;
-        self.segmentation.marks(rest).into_iter().find(|mark| self.segmentation.is_distinctive(mark)).map(str::to_owned)
+        let turn = History::User.rest(&text)?;
+        let values = slice(&own.text, ..own.text.len() - own.tail().len());
+        // A result may repeat what it answers.
+        let tail = match turn.find(values) {
+            Some(at) => slice(turn, at + values.len()..).to_owned(),
+            None => Trace::new(turn, answer).tail().to_owned(),
+        };
+        tail.split(last).next().map(str::to_owned)
+    }
+
+    /// The first distinctive mark of a text after what it shares with another, such as the marks that close a call.
+    fn first_other<'a>(&self, text: &'a str, other: &str) -> Option<&'a str> {
+        let rest = text.get(self.segmentation.shared_start(text, other).len()..)?;
+        self.segmentation.marks(rest).into_iter().find(|mark| self.segmentation.is_distinctive(mark))
     }
 }
 
@@ -489,6 +521,40 @@ mod tests {
             // The marks of the call itself do not begin the next turn.
             let called = Answer::calls(shapes::calls(1));
             assert_eq!(turns(prober).next_mark(&called, &none).as_deref(), Some("<|tool|>"));
+        });
+    }
+
+    #[test]
+    fn calls_may_end_with_another_mark_if_a_result_follows() {
+        let call = "<call>{{ m.tool_calls[0].function.name }}</call>";
+        let calling = |end: &str| {
+            let turn = format!("{{% if m.tool_calls %}}{call}{{% else %}}{{{{ m.content }}}}{{% endif %}}{end}");
+            chat_template(&turn).replace("<|end|>", "")
+        };
+        for (end, expected) in [
+            ("{{ '<|wait|>' if m.tool_calls and not loop.last else '<|/|>' }}", Some("<|wait|>")),
+            // The mark of the result is the end if calls have none of their own.
+            ("{% if loop.last or m.role != 'assistant' %}<|/|>{% endif %}", Some("<|tool|>")),
+            ("<|/|>", None),
+            // Only text between turns differs.
+            ("<|/|>{{ '<|bye|>' if loop.last else '<|next|>' }}", None),
+        ] {
+            let is_over = |text: &str| text.contains("<|/|>");
+            let found = with_prober(&calling(end), |prober| {
+                turns(prober).other_end(&Answer::calls(shapes::calls(1)), &Setting::new(), is_over)
+            });
+            assert_eq!(found.as_deref(), expected, "{end}");
+        }
+    }
+
+    #[test]
+    fn a_result_that_repeats_its_call_is_no_part_of_the_turn() {
+        let repeats = "<|assistant|>{% for c in m.tool_calls %}<call>{{ c.id }}</call>{% endfor %}{{ m.content }}\
+                       {% if m.role == 'tool' %}<of>{{ m.tool_call_id }}</of>{% endif %}";
+        let source = format!("{{% for m in messages %}}<|{{{{ m.role }}}}|>{repeats}{{% endfor %}}");
+        with_prober(&source, |prober| {
+            let called = Answer::calls(shapes::calls(1));
+            assert_eq!(turns(prober).next_mark(&called, &Setting::new()).as_deref(), Some("<|tool|>"));
         });
     }
 

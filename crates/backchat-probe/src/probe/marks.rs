@@ -103,13 +103,14 @@ impl Segmentation {
         self.marks(text.trim_end()).last().copied()
     }
 
-    /// Whether a text is a mark that prose and code do not contain by chance: a bracketed word, or one between
-    /// punctuation.
+    /// Whether a text is a mark that prose and code do not contain by chance: a bracketed word, one between punctuation, or
+    /// more signs in angle brackets than an operator has.
     pub fn is_distinctive(self, text: &str) -> bool {
         self.marks(text).iter().any(|mark| {
             let word = mark.chars().filter(|c| c.is_alphanumeric() || is_varying(*c)).count();
             let signs = mark.chars().filter(|c| !c.is_alphanumeric() && !is_varying(*c) && !c.is_whitespace()).count();
-            word >= 1 && signs >= 2 && word + signs >= 3
+            let is_bracketed = mark.starts_with('<') && mark.trim_end().ends_with('>');
+            word >= 1 && signs >= 2 && word + signs >= 3 || is_bracketed && signs >= 4
         })
     }
 
@@ -394,6 +395,16 @@ mod tests {
         assert_eq!(Segmentation::Words.shared_start("</call></calls>", "</call><call>"), "</call>");
         assert_eq!(Segmentation::Words.shared_end("<calls><call>", "</call><call>"), "<call>");
         assert_eq!(Segmentation::Words.shared_start("<|a|>", "<|b|>"), "");
+    }
+
+    #[test]
+    fn a_distinctive_mark_has_a_word_or_more_signs_than_an_operator() {
+        for text in ["</s>", "[INST]", "<|1|>", "<|/|>", "say <|end|>"] {
+            assert!(Segmentation::Words.is_distinctive(text), "{text}");
+        }
+        for text in ["word", "<->", "<=>", "<>", "[]", "{}", "}]}]", "\n\n", ""] {
+            assert!(!Segmentation::Words.is_distinctive(text), "{text}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::super::support::chat_template;
 use super::super::template_usage;
 use super::*;
 use backchat_chat::ChatTemplate;
+use backchat_core::distinct;
 use backchat_core::json::Object;
 
 fn inferred(source: &str) -> Option<WireFormat> {
@@ -161,15 +162,6 @@ fn text_after_every_turn_also_follows_the_stop_of_calls() {
     assert_eq!(wire.after_stop("<|end|>"), ["<|last|>"]);
     assert_eq!(wire.after_stop("<|wait|>"), ["<|last|>"]);
     assert_eq!(wire.after_stop("<|other|>"), [""; 0]);
-}
-
-#[test]
-fn a_varying_mark_is_not_a_stop_if_there_are_others() {
-    let varying = format!("<|{}|>", backchat_probe::probe::steady::WORD);
-    let both = format!("<|eom|>{varying}");
-    for (text, stops) in [(both.as_str(), ["<|eom|>"]), (&varying, [&varying]), ("###", ["###"])] {
-        assert_eq!(stops_of(Segmentation::Words, text), stops, "{text}");
-    }
 }
 
 #[test]
@@ -349,6 +341,17 @@ fn a_turn_with_calls_may_end_differently() {
 fn a_turn_without_an_end_stops_where_the_next_one_begins() {
     let wire = inferred(&chat_template("{{ m.content }}").replace("<|end|>", "")).unwrap();
     assert_eq!((wire.end.as_str(), wire.stops), ("", vec!["<|user|>".to_owned()]));
+    let earlier = chat_template("{{ m.content }}{% if not loop.last %}<|/|>{% endif %}").replace("<|end|>", "");
+    assert_eq!(inferred(&earlier).unwrap().stops, ["<|/|>"]);
+}
+
+#[test]
+fn calls_before_a_result_may_stop_at_another_mark() {
+    let waits = "{{ '<|wait|>' if m.tool_calls and not loop.last else '<|end|>' }}";
+    let wire = inferred(
+        &chat_template(&format!("{{{{ m.content }}}}{CALLS}{waits}")).replace("{% endif %}<|end|>", "{% endif %}"),
+    );
+    assert_eq!(wire.unwrap().stops, ["<|end|>", "<|wait|>"]);
 }
 
 #[test]
