@@ -244,6 +244,9 @@ impl Plan<'_> {
             } else {
                 self.word(next, at == 0, is_last)
             };
+            // An id has any signs, and ends at white space.
+            let is_free_id = *piece == CallPart::Id && word == word_before("") && next.starts_with(char::is_whitespace);
+            let word = if is_free_id { "\\S".to_owned() } else { word };
             match piece {
                 CallPart::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
                 CallPart::Text(text)

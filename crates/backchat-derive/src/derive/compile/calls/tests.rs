@@ -317,6 +317,19 @@ fn a_name_with_a_number_is_an_id() {
 }
 
 #[test]
+fn an_id_before_white_space_has_any_signs() {
+    let text = |text: &str| CallPart::Text(text.to_owned());
+    let head = vec![CallPart::Id, text(" "), CallPart::Name, text(">")];
+    let wire = wire_with(["", "<call ", "</call>", "", ""], Body { head, ..named_body("", Arguments::Json) });
+    for id in ["call_1", "functions.get:0", "Zm9v/+8="] {
+        let message = read(&draft(&wire), &format!("<call {id} get>{{\"a\": 1}}</call><end>"));
+        assert_eq!(said_calls(&message), ["get{\"a\": 1}"], "{id}");
+        let call = message.get("tool_calls").and_then(Value::as_list).unwrap()[0].clone();
+        assert_eq!(call.get("id").and_then(Value::as_str), Some(id));
+    }
+}
+
+#[test]
 fn a_call_without_arguments_may_leave_out_the_text_around_them() {
     let left_out = |before: &str, after: &str| {
         Some(LeftOut { before: before.to_owned(), after: after.to_owned(), instead: String::new() })
