@@ -37,12 +37,13 @@ pub(super) fn find(wire: &WireFormat) -> Vec<Diagnostic> {
         );
     }
     if let Arguments::Pairs(pairs) = &calls.body.arguments {
-        if pairs.values.strings == Encoding::Bare && pairs.values.typed.is_none() && pairs.values.frame.is_none() {
-            limit(
-                "derive-types-lost",
-                "the wire format does not distinguish the string \"5\" from the number 5",
-                "pass the tools when parsing: their JSON schemas restore the types",
-            );
+        if pairs.values.strings == Encoding::Bare {
+            let is_marked = pairs.values.typed.is_some() || pairs.values.frame.is_some() || !pairs.forms.is_empty();
+            let message = match is_marked {
+                true => "the draft reads the string \"5\" and the number 5 alike, although the wire format marks types",
+                false => "the wire format does not distinguish the string \"5\" from the number 5",
+            };
+            limit("derive-types-lost", message, "pass the tools when parsing: their JSON schemas restore the types");
         }
         if let Encoding::Quoted { escaped: false, open, .. } = &pairs.values.strings {
             limit(
@@ -59,7 +60,7 @@ pub(super) fn find(wire: &WireFormat) -> Vec<Diagnostic> {
 mod tests {
     use super::*;
     use crate::derive::by_hand::{named_body, pairs, reasoning, wire, wire_with};
-    use crate::wire::structure::{Pairs, Values};
+    use crate::wire::structure::{Pairs, Typed, Values};
 
     fn ids(wire: &WireFormat) -> Vec<&'static str> {
         find(wire).iter().map(|note| note.id).collect()
@@ -72,9 +73,14 @@ mod tests {
             Arguments::Pairs(Box::new(Pairs { values: Values { strings, ..plain.values.clone() }, ..plain }))
         };
         let quoted = |escaped| Encoding::Quoted { open: "'".to_owned(), close: "'".to_owned(), escaped };
-        let table: [(Arguments, &[&str]); 5] = [
+        let typed =
+            Typed { prefix: " type=".to_owned(), suffix: ">".to_owned(), string: "str".to_owned(), has_space: false };
+        let plain = pairs(["<", ">", "</>", ""]);
+        let marked = Pairs { values: Values { typed: Some(typed), ..plain.values.clone() }, ..plain };
+        let table: [(Arguments, &[&str]); 6] = [
             (Arguments::Json, &[]),
             (written(Encoding::Bare), &["derive-types-lost"]),
+            (Arguments::Pairs(Box::new(marked)), &["derive-types-lost"]),
             (written(Encoding::Json), &[]),
             (written(quoted(false)), &["derive-quotes"]),
             (written(quoted(true)), &[]),
