@@ -312,9 +312,14 @@ impl Turns<'_, '_> {
         let own = self.trace(History::User, answer, setting)?;
         let tail = self.followed(answer, &own, setting)?;
         self.first_other(own.tail(), &tail)?;
-        let mark = self.first_other(&tail, own.tail())?.trim();
-        let before = tail.split(mark).next()?;
-        (!is_over(before) && !own.text.contains(mark)).then(|| mark.to_owned())
+        let whole = self.first_other(&tail, own.tail())?.trim();
+        // What follows may name the call that it answers.
+        let named = needle::BEGINNINGS.iter().filter_map(|beginning| whole.find(beginning)).min();
+        let mark = slice(whole, ..named.unwrap_or(whole.len()));
+        let before = tail.split(whole).next()?;
+        let values = own.slots.first().map_or("", |slot| own.rest(slot.range.start));
+        let is_new = self.segmentation.is_distinctive(mark) && !values.contains(mark);
+        (is_new && !is_over(before)).then(|| mark.to_owned())
     }
 
     /// The text between the last value of a turn and that of the next message: a result after calls, otherwise a question.

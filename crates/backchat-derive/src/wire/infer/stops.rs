@@ -30,13 +30,10 @@ impl<'t> Inference<'_, 't> {
             "" => self.next_marks(prober, calls),
             _ => self.other_stops(prober, end, calls),
         };
-        let before_result = |calls: &Calls| {
-            let headers = prompts.iter().filter_map(|prompt| self.segmentation.first(&prompt.header));
-            let marks = distinct(headers.map(str::to_owned).chain(stops.iter().chain(&others).cloned()));
-            let is_over = |text: &str| marks.iter().any(|mark| text.contains(mark.as_str()));
-            self.turns(prober).other_end(&Answer::calls(shapes::calls(1)), &calls.setting, is_over)
-        };
-        others.extend(calls.and_then(before_result));
+        if !end.trim().is_empty() {
+            let before_others = self.ends_before_others(prober, prompts, calls, &[&stops, &others]);
+            others.extend(before_others);
+        }
         for stop in &others {
             push_new(&mut stops, stop.clone());
         }
@@ -46,9 +43,23 @@ impl<'t> Inference<'_, 't> {
 
     /// The beginnings of the next turn, if only they end a turn.
     fn next_marks(&self, prober: &Prober<'t>, calls: Option<&Calls>) -> Vec<String> {
-        let called = calls.map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
-        let turns = [Some((shapes::content(), Setting::new())), called].into_iter().flatten();
+        let turns = followed(calls).into_iter();
         turns.filter_map(|(answer, setting)| self.turns(prober).next_mark(&answer, &setting)).collect()
+    }
+
+    /// The marks that end turns only if other messages follow. At a known stop or a header a turn is over.
+    fn ends_before_others(
+        &self,
+        prober: &Prober<'t>,
+        prompts: &[Prompt],
+        calls: Option<&Calls>,
+        known: &[&[String]],
+    ) -> Vec<String> {
+        let headers = prompts.iter().filter_map(|prompt| self.segmentation.first(&prompt.header));
+        let marks = distinct(headers.chain(known.iter().copied().flatten().map(String::as_str)));
+        let is_over = |text: &str| marks.iter().any(|mark| text.contains(mark));
+        let turns = followed(calls).into_iter();
+        turns.filter_map(|(answer, setting)| self.turns(prober).other_end(&answer, &setting, is_over)).collect()
     }
 
     /// Marks that end turns instead of the usual end: after some histories, under some settings, after reasoning, or with an
@@ -83,6 +94,12 @@ impl<'t> Inference<'_, 't> {
         let marks = tails.iter().flat_map(|tail| self.segmentation.marks(tail));
         marks.filter(|mark| self.segmentation.is_distinctive(mark)).map(|mark| mark.trim().to_owned()).collect()
     }
+}
+
+/// The turns that other messages follow: content and, if there are some, calls, each under the setting that shows it.
+fn followed(calls: Option<&Calls>) -> Vec<(Answer, Setting)> {
+    let called = calls.map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
+    [Some((shapes::content(), Setting::new())), called].into_iter().flatten().collect()
 }
 
 /// The marks of a text that ends turns. An engine may stop at each, except those that vary. A text without marks is one
