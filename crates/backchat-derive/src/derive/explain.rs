@@ -56,6 +56,12 @@ impl Derivation {
             "" => "everything outside the markers".to_owned(),
             open => format!("opened by {}", code(open)),
         };
+        let drafted = self.response_template.as_ref().and_then(|draft| draft.get("fields")?.get("tool_calls"));
+        let calls = match (&wire.calls, drafted) {
+            (Some(calls), _) => calls_line(calls),
+            (None, Some(_)) => "in no form that renders show at once: see `tool_calls` of the draft".to_owned(),
+            (None, None) => "none".to_owned(),
+        };
         // A turn without a header follows the message before it directly.
         let named = |header: &str| if header.is_empty() { "the previous message".to_owned() } else { code(header) };
         let headers: Vec<String> = headers(wire).into_iter().map(named).collect();
@@ -63,7 +69,7 @@ impl Derivation {
             ("turn", format!("starts after {}, ends with {}", headers.join(" or "), ends(wire, &found.stop_origin))),
             ("reasoning", reasoning),
             ("content", content),
-            ("calls", wire.calls.as_ref().map_or_else(|| "none".to_owned(), calls_line)),
+            ("calls", calls),
         ]
     }
 

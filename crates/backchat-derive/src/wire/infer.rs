@@ -448,11 +448,13 @@ fn counterparts<'t>(open: &str, end: &'t str) -> &'t str {
 fn defining<'t>(offering: &Prober<'t>) -> Option<Prober<'t>> {
     let defining = offering.with_shape(RequestShape { offer: Offer::Called, ..offering.request_shape() });
     let called = Answer::calls(shapes::calls(2));
-    let turn = |prober: &Prober<'t>| {
-        let text = prober.render(&shapes::conversation(History::User, &called), &Setting::new(), false)?;
-        History::User.rest(&text).map(str::to_owned)
-    };
-    (offering.request_shape().offer == Offer::Usual && turn(&defining)? != turn(offering)?).then_some(defining)
+    let render =
+        |prober: &Prober<'t>| prober.render(&shapes::conversation(History::User, &called), &Setting::new(), false);
+    let text = render(offering)?;
+    // The tools may come after the first message.
+    let before = offering.render(&shapes::history(History::User), &Setting::new(), false);
+    let turn = before.and_then(|before| text.strip_prefix(before.as_str())).or_else(|| History::User.rest(&text))?;
+    (offering.request_shape().offer == Offer::Usual && !render(&defining)?.ends_with(turn)).then_some(defining)
 }
 
 /// More tools than a template is likely to take for a few.

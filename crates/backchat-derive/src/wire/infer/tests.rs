@@ -346,6 +346,42 @@ fn a_turn_without_an_end_stops_where_the_next_one_begins() {
 }
 
 #[test]
+fn tools_after_the_first_message_are_no_part_of_the_turn() {
+    let tools = "{% if loop.first and tools %}<tools>{{ tools | tojson }}<|end|>{% endif %}{% endfor %}";
+    let plain = chat_template(&format!("{{{{ m.content }}}}{CALLS}"));
+    let later = plain.replacen("<|end|>{% endfor %}", &format!("<|end|>{tools}"), 1);
+    assert_ne!(later, plain);
+    let calls = |source: &str| {
+        inferred(source).and_then(|wire| wire.calls).map(|calls| (calls.several, calls.body.arguments, calls.cuts))
+    };
+    assert_eq!(calls(&later), calls(&plain));
+    assert!(calls(&plain).is_some());
+}
+
+#[test]
+fn turns_before_other_messages_may_stop_at_another_mark() {
+    for (end, stops) in [
+        // The first also ends messages of users, as some marks do.
+        ("{{ '<|last|>' if loop.last else '<|end|>' }}", ["<|last|>", "<|end|>"]),
+        (
+            "{{ '<|eot|>' if loop.nextitem is defined and loop.nextitem.role == 'user' else '<|end|>' }}",
+            ["<|end|>", "<|eot|>"],
+        ),
+        // What follows names the call that it answers.
+        (
+            "{% for c in m.tool_calls if messages | length > 2 %}<of id=\"{{ c.id }}\">{% endfor %}<|end|>",
+            ["<|end|>", "<of id=\""],
+        ),
+    ] {
+        let turn = format!("{{{{ m.content }}}}{CALLS}{end}");
+        let others = "{% else %}{{ m.content }}{% endif %}";
+        let source =
+            chat_template(&turn).replace(&format!("{others}<|end|>"), &others.replace("{% endif", "<|end|>{% endif"));
+        assert_eq!(inferred(&source).unwrap().stops, stops, "{end}");
+    }
+}
+
+#[test]
 fn calls_before_a_result_may_stop_at_another_mark() {
     let waits = "{{ '<|wait|>' if m.tool_calls and not loop.last else '<|end|>' }}";
     let wire = inferred(
