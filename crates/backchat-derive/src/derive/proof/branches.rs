@@ -190,10 +190,10 @@ impl Proof<'_> {
                 verdict.unread_setting.get_or_insert_with(|| words.clone());
             }
             let known = || assumed.iter().filter(|loss| is_about(loss, &case.setting));
-            if !known().any(|loss| loss.part == failure.part) {
+            for part in failure.parts().into_iter().filter(|part| !known().any(|loss| loss.part == *part)) {
                 let named = known().next().map(|loss| loss.message.clone());
                 let message = named.unwrap_or_else(|| unread_words(&case.setting, &words, ""));
-                verdict.lose(Loss { is_assumed: true, ..Loss::new(failure.part, message, &failure.text) });
+                verdict.lose(Loss { is_assumed: true, ..Loss::new(part, message, &failure.text) });
             }
         }
         verdict.losses.extend(assumed);
@@ -232,7 +232,7 @@ impl Proof<'_> {
                 if branch.is_exact && self.has_own_prompt(&branch.case) && self.is_meant(&branch.case) {
                     verdict.unread_setting.get_or_insert_with(|| setting_words(setting));
                 }
-                verdict.lose(branch.loss(failure.part, &failure.text));
+                failure.parts().into_iter().for_each(|part| verdict.lose(branch.loss(part, &failure.text)));
             }
         }
         let judge = Judge::new(template, self.branch_tools(), &self.plain, &self.offering);

@@ -221,6 +221,13 @@ impl Failure {
         }
     }
 
+    /// The part that differs first, and calls if some of them are missing or made up.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        let calls = |message: &Value| message.get("tool_calls").and_then(Value::as_list).map_or(0, <[Value]>::len);
+        let other = (calls(&self.got) != calls(&self.expected)).then_some(Part::Calls);
+        distinct([self.part].into_iter().chain(other))
+    }
+
     /// Whether only the types of arguments differ, not the text.
     pub(in crate::derive) fn is_retyped(&self) -> bool {
         self.part == Part::Arguments && recorded::is_retyped(&self.expected, &self.got)
@@ -479,6 +486,20 @@ mod tests {
         assert_eq!(unknown.to_value().get("boundary"), Some(&Value::Null));
         let at = failure(1).to_value().get("boundary").and_then(|boundary| boundary.get("at").cloned());
         assert_eq!(at, Some(5.into()));
+    }
+
+    #[test]
+    fn a_failure_that_loses_a_call_is_of_calls_too() {
+        let called = |count: usize| Value::from([("tool_calls", Value::List(vec![Value::Null; count]))]);
+        for (expected, got, parts) in [
+            (called(1), called(1), &[Part::Content][..]),
+            (called(1), Value::from([("content", "<search>".into())]), &[Part::Content, Part::Calls]),
+            (Value::Null, called(1), &[Part::Content, Part::Calls]),
+        ] {
+            assert_eq!(Failure { expected, got, ..failure(1) }.parts(), parts);
+        }
+        let missing = Failure { part: Part::Calls, expected: called(2), got: called(1), ..failure(1) };
+        assert_eq!(missing.parts(), [Part::Calls]);
     }
 
     #[test]
