@@ -49,10 +49,7 @@ pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
     let mut found = varying.clone();
     let [first, second, third] = [0, 1, 2].map(|index| shapes::call(index, 2));
     // What is known to vary may be a part of the text that tells the place of a counter.
-    let render = |calls| {
-        turn(prober, &shapes::history(History::User), History::User, &Answer::calls(calls))
-            .map(|text| varying.steady(text))
-    };
+    let render = |calls| called_turn(prober, calls).map(|text| varying.steady(text));
     let cut = |text: &str, call: &Call| {
         let Range { start, end } = span(text, call)?;
         Some((slice(text, ..start).to_owned(), slice(text, end..).to_owned()))
@@ -347,6 +344,20 @@ fn turn(prober: &Prober<'_>, history: &[Message], after: History, answer: &Answe
     shown(prober, &messages, after, &Setting::new(), false)
 }
 
+/// A render of calls, from the end of the history on; if the called tools are listed there, from the end of that.
+fn called_turn(prober: &Prober<'_>, calls: Vec<Call>) -> Option<String> {
+    let history = shapes::history(History::User);
+    let messages = [history.as_slice(), &[Message::Assistant(Answer::calls(calls.clone()))]].concat();
+    let text = shown(prober, &messages, History::User, &Setting::new(), false)?;
+    if calls.iter().all(|call| text.matches(&call.name).count() < 2) {
+        return Some(text);
+    }
+    let offering = prober.offering(Some(prober.request_shape().tools(&messages)));
+    let before = shown(&offering, &history, History::User, &Setting::new(), false)?;
+    let is_list = calls.iter().any(|call| before.contains(&call.name));
+    Some(text.strip_prefix(before.as_str()).filter(|_| is_list).unwrap_or(&text).to_owned())
+}
+
 /// A render, from the end of the history on.
 fn shown(prober: &Prober<'_>, messages: &[Message], after: History, setting: &Setting, prompt: bool) -> Option<String> {
     let text = prober.render(messages, setting, prompt)?;
@@ -402,6 +413,17 @@ mod tests {
         with_prober(source, |prober| {
             let steady = with_calls(&Varying::default(), prober).steady("<do>1. f {}\n2. g {}\n".to_owned());
             assert_eq!(steady, format!("<do>1. f {{}}\n{NUMBER}. g {{}}\n"));
+        });
+    }
+
+    #[test]
+    fn a_list_of_the_called_tools_after_the_question_is_no_call() {
+        let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if m.role == 'user' %}{{ tools | tojson }}{% endif %}\
+                      {% for c in m.tool_calls %}r{{ loop.index ~ ' = ' ~ c.function.name ~ ' ' ~ c.function.arguments | tojson ~ '\n' }}\
+                      {% endfor %}<end>{% endfor %}";
+        with_prober(source, |prober| {
+            let steady = with_calls(&Varying::default(), prober).steady("r1 = f {}\nr2 = g {}\n<end>".to_owned());
+            assert_eq!(steady, format!("r{NUMBER} = f {{}}\nr{NUMBER} = g {{}}\n<end>"));
         });
     }
 

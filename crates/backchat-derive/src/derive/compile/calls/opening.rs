@@ -234,9 +234,11 @@ impl Plan<'_> {
             let next = text_after(rest, follows);
             let next = next.as_ref();
             let is_last = rest.iter().all(|piece| piece.text().is_some_and(|text| text.trim().is_empty()));
-            // A name with no mark before it is a word, unless a sign at the start of a line comes before it and text after it.
+            // A name with no mark before it is a word, unless a sign at the start of a line comes before it and text after it. An id
+            // has any signs.
             let is_between = self.opens_line() && !(is_last && self.wire.pairs().is_some());
-            let is_weak = !is_between
+            let is_weak = *piece != CallPart::Id
+                && !is_between
                 && !self.is_mark(&self.cut.open)
                 && (!self.is_mark(&self.cut.section) || self.begins_as_arguments());
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
@@ -244,9 +246,9 @@ impl Plan<'_> {
             } else {
                 self.word(next, at == 0, is_last)
             };
-            // An id has any signs, and ends at white space.
-            let is_free_id = *piece == CallPart::Id && word == word_before("") && next.starts_with(char::is_whitespace);
-            let word = if is_free_id { "\\S".to_owned() } else { word };
+            let ends_at_space =
+                *piece == CallPart::Id && word == word_before("") && next.starts_with(char::is_whitespace);
+            let word = if ends_at_space { "\\S".to_owned() } else { word };
             match piece {
                 CallPart::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
                 CallPart::Text(text)

@@ -317,15 +317,19 @@ fn a_name_with_a_number_is_an_id() {
 }
 
 #[test]
-fn an_id_before_white_space_has_any_signs() {
+fn an_id_has_any_signs_but_the_one_that_ends_it() {
     let text = |text: &str| CallPart::Text(text.to_owned());
-    let head = vec![CallPart::Id, text(" "), CallPart::Name, text(">")];
-    let wire = wire_with(["", "<call ", "</call>", "", ""], Body { head, ..named_body("", Arguments::Json) });
-    for id in ["call_1", "functions.get:0", "Zm9v/+8="] {
-        let message = read(&draft(&wire), &format!("<call {id} get>{{\"a\": 1}}</call><end>"));
-        assert_eq!(said_calls(&message), ["get{\"a\": 1}"], "{id}");
-        let call = message.get("tool_calls").and_then(Value::as_list).unwrap()[0].clone();
-        assert_eq!(call.get("id").and_then(Value::as_str), Some(id));
+    for (head, opening) in [
+        (vec![CallPart::Id, text(" "), CallPart::Name, text(">")], "ID get>"),
+        (vec![CallPart::Name, text(" ["), CallPart::Id, text("]")], "get [ID]"),
+    ] {
+        let wire = wire_with(["", "<call ", "</call>", "", ""], Body { head, ..named_body("", Arguments::Json) });
+        for id in ["call_1", "functions.get:0", "Zm9v/+8="] {
+            let message = read(&draft(&wire), &format!("<call {}{{\"a\": 1}}</call><end>", opening.replace("ID", id)));
+            assert_eq!(said_calls(&message), ["get{\"a\": 1}"], "{id}");
+            let call = message.get("tool_calls").and_then(Value::as_list).unwrap()[0].clone();
+            assert_eq!(call.get("id").and_then(Value::as_str), Some(id));
+        }
     }
 }
 
