@@ -1,6 +1,6 @@
 //! The findings about a chat template, for programs and for reports.
 
-use super::compile::Choices;
+use super::compile::{Choices, shortest_ends};
 use super::evidence::Evidence;
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, FoundBy, History, Values, WireFormat};
 use backchat_chat::ChatTemplate;
@@ -56,7 +56,7 @@ impl Findings {
 
 /// The headers of the model's turn, each once.
 pub(super) fn headers(wire: &WireFormat) -> Vec<&str> {
-    distinct(wire.prompts.iter().map(|prompt| prompt.header.trim()))
+    shortest_ends(distinct(wire.prompts.iter().map(|prompt| prompt.header.trim())))
 }
 
 impl History {
@@ -292,8 +292,9 @@ mod tests {
 
     #[test]
     fn headers_are_listed_once() {
-        let wire = WireFormat { prompts: vec![prompt("<a>\n"), prompt("<b>"), prompt("\n<a>")], ..wire() };
-        assert_eq!(headers(&wire), ["<a>", "<b>"]);
+        let prompts = ["<a>\n", "<b>", "\n<a>", "<tools>f</tools><b>", "<b><c>"].map(prompt);
+        let wire = WireFormat { prompts: prompts.to_vec(), ..wire() };
+        assert_eq!(headers(&wire), ["<a>", "<b>", "<b><c>"]);
     }
 
     #[test]
