@@ -194,7 +194,7 @@ impl Plan<'_> {
         };
         let late = match is_late {
             false => String::new(),
-            true => format!("(?={skipped}{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
+            true => format!("(?={skipped}{})", self.pieces(&body.tail, self.after_tail(), &mut groups)),
         };
         let after_object = if is_late && is_object { "(?<=\\})" } else { "" };
         let guard = self.guard(&self.cut.section, ANY_ARGUMENTS);

@@ -202,7 +202,7 @@ impl Plan<'_> {
             ("", Some(at)) => {
                 let (text, values) = (tail.get(at).and_then(CallPart::text), tail.get(at + 1..));
                 let mut unread = Groups::unread();
-                let values = self.pieces(values.unwrap_or_default(), "", &mut unread);
+                let values = self.pieces(values.unwrap_or_default(), self.after_tail(), &mut unread);
                 let space = if values.is_empty() { "" } else { "\\s*" };
                 format!("{}{space}{values}", escape(text.unwrap_or_default().trim()))
             }
@@ -211,6 +211,14 @@ impl Plan<'_> {
                 _ => String::new(),
             },
             (close, _) => escape(close),
+        }
+    }
+
+    /// The text after the last part of a call, without the white space before a mark.
+    pub(super) fn after_tail(&self) -> &str {
+        match self.cut.close.trim_start() {
+            "" => &self.cut.close,
+            close => close,
         }
     }
 

@@ -122,6 +122,18 @@ fn a_separator_may_follow_an_id_that_ends_a_call() {
 }
 
 #[test]
+fn an_id_at_the_end_of_a_line_has_any_signs() {
+    let mut body = named_body("(", Arguments::Json);
+    body.tail = vec![CallPart::Text(") -> ".to_owned()), CallPart::Id];
+    let wire = wire_with(["<calls>", "", "\n", "", "</calls>"], body);
+    let message = read(&draft(&wire), "<calls>f({\"a\": 1}) -> functions.f:0\ng({}) -> Zm9v/+8=\n</calls><end>");
+    assert_eq!(said_calls(&message), ["f{\"a\": 1}", "g{}"]);
+    let calls = message.get("tool_calls").and_then(Value::as_list).unwrap();
+    let ids: Vec<_> = calls.iter().map(|call| call.get("id").and_then(Value::as_str)).collect();
+    assert_eq!(ids, [Some("functions.f:0"), Some("Zm9v/+8=")]);
+}
+
+#[test]
 fn behind_the_close_of_a_call_another_one_opens_only_inside_the_section() {
     let wire = wire_with(["<calls>", "(", ")", "\n", "</calls>"], named_body(" ", Arguments::Json));
     let inside = Choices { inside_section: true, ..Choices::default() };
