@@ -59,7 +59,7 @@ impl Derivation {
         let drafted = self.response_template.as_ref().and_then(|draft| draft.get("fields")?.get("tool_calls"));
         let calls = match (&wire.calls, drafted) {
             (Some(calls), _) => calls_line(calls),
-            (None, Some(_)) => "in no form that renders show at once: see `tool_calls` of the draft".to_owned(),
+            (None, Some(_)) => "read by a repaired field: see `tool_calls` of the draft".to_owned(),
             (None, None) => "none".to_owned(),
         };
         // A turn without a header follows the message before it directly.

@@ -56,7 +56,7 @@ impl Findings {
 
 /// The headers of the model's turn, each once.
 pub(super) fn headers(wire: &WireFormat) -> Vec<&str> {
-    shortest_ends(distinct(wire.prompts.iter().map(|prompt| prompt.header.trim())))
+    shortest_ends(&distinct(wire.prompts.iter().map(|prompt| prompt.header.trim())))
 }
 
 impl History {

@@ -65,7 +65,7 @@ fn anchors(wire: &WireFormat) -> Delimiter {
         let whole = if opens { text } else { format!("{text}{}", prompt.prefill) };
         push_new(&mut anchors, whole);
     }
-    let anchors = shortest_ends(anchors);
+    let anchors = shortest_ends(&anchors);
     if !any_end && !anchors.iter().any(|text| text.contains(is_varying)) && !differ_in_numbers(&anchors) {
         return Delimiter::Literals(anchors);
     }
@@ -82,14 +82,12 @@ fn anchors(wire: &WireFormat) -> Delimiter {
 }
 
 /// These texts without those that end with another one: a prompt that ends with such a text is cut at the same place.
-pub(super) fn shortest_ends<T: AsRef<str>>(texts: Vec<T>) -> Vec<T> {
-    let is_longer = |text: &T| {
-        let ends_with =
-            |end: &str| !end.is_empty() && text.as_ref().strip_suffix(end).is_some_and(|rest| !rest.is_empty());
-        texts.iter().any(|end| ends_with(end.as_ref()))
+pub(super) fn shortest_ends<T: AsRef<str> + Clone>(texts: &[T]) -> Vec<T> {
+    let has_shorter = |text: &str| {
+        let mut ends = texts.iter().map(AsRef::as_ref).filter(|end| !end.is_empty() && end.len() < text.len());
+        ends.any(|end| text.ends_with(end))
     };
-    let longer: Vec<bool> = texts.iter().map(is_longer).collect();
-    texts.into_iter().zip(longer).filter(|(_, is_longer)| !is_longer).map(|(text, _)| text).collect()
+    texts.iter().filter(|text| !has_shorter(text.as_ref())).cloned().collect()
 }
 
 /// The ends of prompts as patterns. Where other text around a word does not tell that it varies, its usual value is no header

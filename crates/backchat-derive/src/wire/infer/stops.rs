@@ -26,14 +26,14 @@ impl<'t> Inference<'_, 't> {
         let mut shown = stops_in(&[Some(end), calls.and_then(|calls| calls.end.as_deref())]);
         let given = stops_in(&[self.usage.eos_token.as_deref()]);
         let mut stops = distinct(shown.iter().chain(&given).cloned());
-        let mut others = match end.trim() {
+        let others = match end.trim() {
             "" => self.next_marks(prober, calls),
-            _ => self.other_stops(prober, end, calls),
+            _ => {
+                let others = self.other_stops(prober, end, calls);
+                let before_others = self.ends_before_others(prober, prompts, calls, &[&stops, &others]);
+                others.into_iter().chain(before_others).collect()
+            }
         };
-        if !end.trim().is_empty() {
-            let before_others = self.ends_before_others(prober, prompts, calls, &[&stops, &others]);
-            others.extend(before_others);
-        }
         for stop in &others {
             push_new(&mut stops, stop.clone());
         }
@@ -43,7 +43,7 @@ impl<'t> Inference<'_, 't> {
 
     /// The beginnings of the next turn, if only they end a turn.
     fn next_marks(&self, prober: &Prober<'t>, calls: Option<&Calls>) -> Vec<String> {
-        let turns = followed(calls).into_iter();
+        let turns = answers_to_follow(calls).into_iter();
         turns.filter_map(|(answer, setting)| self.turns(prober).next_mark(&answer, &setting)).collect()
     }
 
@@ -58,7 +58,7 @@ impl<'t> Inference<'_, 't> {
         let headers = prompts.iter().filter_map(|prompt| self.segmentation.first(&prompt.header));
         let marks = distinct(headers.chain(known.iter().copied().flatten().map(String::as_str)));
         let is_over = |text: &str| marks.iter().any(|mark| text.contains(mark));
-        let turns = followed(calls).into_iter();
+        let turns = answers_to_follow(calls).into_iter();
         turns.filter_map(|(answer, setting)| self.turns(prober).other_end(&answer, &setting, is_over)).collect()
     }
 
@@ -96,8 +96,8 @@ impl<'t> Inference<'_, 't> {
     }
 }
 
-/// The turns that other messages follow: content and, if there are some, calls, each under the setting that shows it.
-fn followed(calls: Option<&Calls>) -> Vec<(Answer, Setting)> {
+/// Answers that other messages can follow: content and, if there are some, calls, each under the setting that shows it.
+fn answers_to_follow(calls: Option<&Calls>) -> Vec<(Answer, Setting)> {
     let called = calls.map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
     [Some((shapes::content(), Setting::new())), called].into_iter().flatten().collect()
 }
