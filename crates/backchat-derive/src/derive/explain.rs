@@ -56,12 +56,6 @@ impl Derivation {
             "" => "everything outside the markers".to_owned(),
             open => format!("opened by {}", code(open)),
         };
-        let drafted = self.response_template.as_ref().and_then(|draft| draft.get("fields")?.get("tool_calls"));
-        let calls = match (&wire.calls, drafted) {
-            (Some(calls), _) => calls_line(calls),
-            (None, Some(_)) => "read by a repaired field: see `tool_calls` of the draft".to_owned(),
-            (None, None) => "none".to_owned(),
-        };
         // A turn without a header follows the message before it directly.
         let named = |header: &str| if header.is_empty() { "the previous message".to_owned() } else { code(header) };
         let headers: Vec<String> = headers(wire).into_iter().map(named).collect();
@@ -69,7 +63,7 @@ impl Derivation {
             ("turn", format!("starts after {}, ends with {}", headers.join(" or "), ends(wire, &found.stop_origin))),
             ("reasoning", reasoning),
             ("content", content),
-            ("calls", calls),
+            ("calls", calls_part(wire, self.response_template.as_ref())),
         ]
     }
 
@@ -191,6 +185,15 @@ impl Derivation {
             }
         }
         Ok(())
+    }
+}
+
+/// How the draft reads calls. A repair or a sample may teach it calls that no form of the renders explains.
+fn calls_part(wire: &WireFormat, draft: Option<&Value>) -> String {
+    match (&wire.calls, draft.and_then(|draft| draft.get("fields")?.get("tool_calls"))) {
+        (Some(calls), _) => calls_line(calls),
+        (None, Some(_)) => "as `tool_calls` of the draft reads them".to_owned(),
+        (None, None) => "none".to_owned(),
     }
 }
 
@@ -427,6 +430,16 @@ mod tests {
             assert!(page.contains(part), "{part}\n{page}");
         }
         assert!(!page.contains("## What fails"), "nothing does");
+    }
+
+    #[test]
+    fn calls_that_only_the_draft_has_are_not_none() {
+        let without = WireFormat { calls: None, ..wire() };
+        let draft = value(ANSWER);
+        assert!(draft.get("fields").is_some_and(|fields| fields.get("tool_calls").is_some()));
+        assert_eq!(calls_part(&without, Some(&draft)), "as `tool_calls` of the draft reads them");
+        assert_eq!(calls_part(&without, Some(&value(r#"{"fields": {"content": {}}}"#))), "none");
+        assert_eq!(calls_part(&without, None), "none");
     }
 
     #[test]

@@ -554,7 +554,7 @@ mod tests {
 
     #[test]
     fn a_result_that_repeats_its_call_is_no_part_of_the_turn() {
-        let repeats = "<|assistant|>{% for c in m.tool_calls %}<call>{{ c.id }}</call>{% endfor %}{{ m.content }}\
+        let repeats = "{% for c in m.tool_calls %}<call>{{ c.id }}</call>{% endfor %}{{ m.content }}\
                        {% if m.role == 'tool' %}<of>{{ m.tool_call_id }}</of>{% endif %}";
         let source = format!("{{% for m in messages %}}<|{{{{ m.role }}}}|>{repeats}{{% endfor %}}");
         with_prober(&source, |prober| {

@@ -346,14 +346,13 @@ fn turn(prober: &Prober<'_>, history: &[Message], after: History, answer: &Answe
 
 /// A render of calls, from the end of the history on; if the called tools are listed there, from the end of that.
 fn called_turn(prober: &Prober<'_>, calls: Vec<Call>) -> Option<String> {
-    let history = shapes::history(History::User);
-    let messages = [history.as_slice(), &[Message::Assistant(Answer::calls(calls.clone()))]].concat();
+    let messages = shapes::conversation(History::User, &Answer::calls(calls.clone()));
     let text = shown(prober, &messages, History::User, &Setting::new(), false)?;
     if calls.iter().all(|call| text.matches(&call.name).count() < 2) {
         return Some(text);
     }
     let offering = prober.offering(Some(prober.request_shape().tools(&messages)));
-    let before = shown(&offering, &history, History::User, &Setting::new(), false)?;
+    let before = shown(&offering, &shapes::history(History::User), History::User, &Setting::new(), false)?;
     let is_list = calls.iter().any(|call| before.contains(&call.name));
     Some(text.strip_prefix(before.as_str()).filter(|_| is_list).unwrap_or(&text).to_owned())
 }
