@@ -326,6 +326,8 @@ impl<'t> Inference<'_, 't> {
             (Some(own), Some(call)) if own.range.start < call.range.start => {
                 let open = trace.get(begin(&trace)..own.range.start).trim();
                 let open = open.strip_suffix('"').filter(|_| content.is_json).unwrap_or(open).trim_end();
+                let empty = thought.and_then(|thought| thought.empty.as_deref()).unwrap_or_default();
+                let open = open.strip_prefix(empty.trim()).map_or(open, str::trim_start);
                 let close = trace.get(own.range.end..call.range.start);
                 let close = close.strip_prefix('"').filter(|_| content.is_json).unwrap_or(close);
                 let close = self.segmentation.first(close);

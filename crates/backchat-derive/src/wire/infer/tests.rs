@@ -284,6 +284,16 @@ fn content_may_have_other_marks_next_to_calls() {
 }
 
 #[test]
+fn content_may_have_marks_only_without_calls_whether_reasoning_is_written_empty_or_not() {
+    let said = "{% if m.tool_calls %}{{ m.content }}{% else %}<say>{{ m.content }}</say>{% endif %}";
+    for thought in [THOUGHT, "<think>\n{{ m.thinking or '' }}\n</think>\n"] {
+        let content = wire(&format!("{thought}{said}{CALLS}")).content;
+        assert_eq!((content.open.as_str(), content.close.as_str()), ("", ""), "{thought}");
+        assert_eq!(content.after_reasoning, Some(("<say>".to_owned(), "</say>".to_owned())), "{thought}");
+    }
+}
+
+#[test]
 fn content_may_have_a_mark_that_closes_it_only_before_calls() {
     let beside = |close: &str| {
         let said = format!("{{% if m.content %}}<say>{{{{ m.content }}}}{close}{{% endif %}}{CALLS}");
