@@ -43,8 +43,11 @@ pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object)
     let (mut settings, printed) = settings(template, prober, variables);
     let is_reasoning =
         |input: &ReasoningInput| input.is_named_for_reasoning() || !is_attribute(prober, &settings, input);
-    let (reasoning_inputs, attributes): (Vec<_>, Vec<_>) =
+    let (mut reasoning_inputs, attributes): (Vec<_>, Vec<_>) =
         reasoning_inputs(template, prober, &settings).into_iter().partition(is_reasoning);
+    if reasoning_inputs.iter().filter(|input| input.is_named_for_reasoning()).count() > 1 {
+        reasoning_inputs.sort_by_cached_key(|input| !is_opened(prober, input));
+    }
     settings.extend(printed::settings(&printed, &prober.with_reasoning(reasoning_inputs.first())));
     let mut seen: Vec<Vec<Option<RenderedTurn>>> = Vec::new();
     settings.retain(|setting| push_new(&mut seen, outlook(prober, &reasoning_inputs, setting)));
@@ -205,6 +208,17 @@ fn unread_keys(source: &str) -> Vec<&str> {
     distinct(looked_up.filter(|word| mentions_reasoning(word)))
 }
 
+/// Whether the prompt ends with the mark that the template writes before this reasoning: it asks for no other.
+fn is_opened(prober: &Prober, input: &ReasoningInput) -> bool {
+    let user = Message::User(needle::USER.to_owned());
+    let thought = Message::Assistant(Answer::content(needle::CONTENT).with_reasoning(needle::REASONING));
+    let prompt = prober.render(std::slice::from_ref(&user), &Setting::new(), true);
+    let turn = prober.with_reasoning(Some(input)).render(&[user, thought], &Setting::new(), false);
+    let (Some(prompt), Some(turn)) = (prompt, turn) else { return false };
+    let open = turn.split_once(needle::REASONING).and_then(|(before, _)| Segmentation::Words.last(before));
+    open.is_some_and(|open| prompt.trim_end().ends_with(open.trim()))
+}
+
 /// Whether the template writes what a key holds inside of marks alone, as in `<answer score=KEY>`, or in the place of the
 /// content, as a refusal: that is no reasoning.
 fn is_attribute(prober: &Prober, settings: &[Setting], input: &ReasoningInput) -> bool {
@@ -264,6 +278,27 @@ mod tests {
         let prober = Prober::new(&template, &variables, None).settled().unwrap();
         let inputs = find(&template, &prober, &variables).reasoning_inputs;
         assert!(inputs.contains(&ReasoningInput::Key("plan".to_owned())), "{inputs:?}");
+    }
+
+    #[test]
+    fn reasoning_that_the_prompt_asks_for_comes_first() {
+        let keys = |prompt: &str| {
+            let source = format!(
+                "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.thinking_brief %}}<brief>{{{{ m.thinking_brief }}}}</brief>\
+                 {{% elif m.thinking %}}<think>{{{{ m.thinking }}}}</think>{{% endif %}}{{{{ m.content }}}}{{% endfor %}}\
+                 {{% if add_generation_prompt %}}<assistant>{prompt}{{% endif %}}"
+            );
+            let template = ChatTemplate::compile(&source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None).settled().unwrap();
+            let inputs = find(&template, &prober, &variables).reasoning_inputs.into_iter();
+            inputs
+                .map(|input| if let ReasoningInput::Key(key) = input { key } else { String::new() })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(keys(""), ["thinking_brief", "thinking"]);
+        assert_eq!(keys("<brief>\n"), ["thinking_brief", "thinking"]);
+        assert_eq!(keys("<think>"), ["thinking", "thinking_brief"]);
     }
 
     #[test]
