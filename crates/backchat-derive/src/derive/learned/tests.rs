@@ -45,7 +45,9 @@ fn texts_of_marks_that_a_setting_or_a_description_gives_are_any_texts() {
         ("</call>", &format!("</call> // {about}{{{{ '\\n' }}}}"), &lines, "<call>{J}</call> // Finds one.\n"),
         ("<call>", &format!("# {about}{{{{ '\\n' }}}}<call>"), &lines, "# Finds one.\n<call>{J}</call>"),
     ] {
-        let (status, losses, draft) = derived(&CHAT.replacen(old, new, 1));
+        let (status, mut losses, draft) = derived(&CHAT.replacen(old, new, 1));
+        // The call becomes content.
+        losses.dedup();
         assert_eq!((status, losses.as_slice()), (Status::Proved, unread), "{draft}");
         let text = text.replace("{J}", r#"{"name": "f", "arguments": {"a": 1}}"#) + "<end>";
         assert_eq!(said_calls(&read(&value(&draft), &text)), [r#"f{"a": 1}"#], "{draft}");

@@ -64,11 +64,13 @@ impl Assumption {
             {
                 continue;
             }
-            match losses.iter_mut().find(|known| known.part == failure.part) {
-                Some(known) => known.count += 1,
-                None => {
-                    let loss = Loss::new(failure.part, self.message.clone(), &case.text);
-                    losses.push(Loss { is_assumed: true, variable: self.variable.clone(), ..loss });
+            for part in failure.parts() {
+                match losses.iter_mut().find(|known| known.part == part) {
+                    Some(known) => known.count += 1,
+                    None => {
+                        let loss = Loss::new(part, self.message.clone(), &case.text);
+                        losses.push(Loss { is_assumed: true, variable: self.variable.clone(), ..loss });
+                    }
                 }
             }
         }

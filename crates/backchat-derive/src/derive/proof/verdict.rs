@@ -221,11 +221,16 @@ impl Failure {
         }
     }
 
-    /// The part that differs first, and calls if some of them are missing or made up.
+    /// The part that differs first, and calls or reasoning if some of them are missing or made up.
     pub(super) fn parts(&self) -> Vec<Part> {
         let calls = |message: &Value| message.get("tool_calls").and_then(Value::as_list).map_or(0, <[Value]>::len);
-        let other = (calls(&self.got) != calls(&self.expected)).then_some(Part::Calls);
-        distinct([self.part].into_iter().chain(other))
+        let reasoning = |message: &Value| {
+            let mut keys = message.as_object().into_iter().flat_map(Object::keys);
+            keys.any(|key| !["role", "content", "tool_calls"].contains(&key))
+        };
+        let calls = (calls(&self.got) != calls(&self.expected)).then_some(Part::Calls);
+        let reasoning = (reasoning(&self.got) != reasoning(&self.expected)).then_some(Part::Reasoning);
+        distinct([self.part].into_iter().chain(calls).chain(reasoning))
     }
 
     /// Whether only the types of arguments differ, not the text.
@@ -489,12 +494,13 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_loses_a_call_is_of_calls_too() {
+    fn a_failure_that_loses_a_call_or_a_thought_is_of_these_too() {
         let called = |count: usize| Value::from([("tool_calls", Value::List(vec![Value::Null; count]))]);
         for (expected, got, parts) in [
             (called(1), called(1), &[Part::Content][..]),
             (called(1), Value::from([("content", "<search>".into())]), &[Part::Content, Part::Calls]),
             (Value::Null, called(1), &[Part::Content, Part::Calls]),
+            (Value::from([("thinking", "Hm.".into())]), Value::Null, &[Part::Content, Part::Reasoning]),
         ] {
             assert_eq!(Failure { expected, got, ..failure(1) }.parts(), parts);
         }
