@@ -240,6 +240,7 @@ impl<'p, 't> Cutter<'p, 't> {
         let offers_tools = self.request.offers_tools(&self.histories.get(history)?.messages, &said.answer);
         let turn_start = self.turn_start(history, setting, offers_tools)?;
         let scene = self.scene(history, setting, offers_tools)?;
+        let said = &said.begun_with(&turn_start.begun_thought);
         let parts = said.answer.content.as_deref().and_then(|content| content.split_once(PART_BREAK));
         if parts.is_some() && !takes_parts(&scene) {
             return None;

@@ -23,6 +23,12 @@ impl TestAnswer {
         Self { name: name.into(), answer, reach, keeps: None }
     }
 
+    /// The same with these words before its reasoning, if it has any.
+    pub fn begun_with(&self, words: &str) -> Self {
+        let reasoning = self.answer.reasoning.as_ref().map(|thought| format!("{words}{thought}"));
+        Self { answer: Answer { reasoning, ..self.answer.clone() }, ..self.clone() }
+    }
+
     pub fn is_reasoning_alone(&self) -> bool {
         let Answer { content, reasoning, calls } = &self.answer;
         reasoning.is_some() && content.is_none() && calls.is_empty()

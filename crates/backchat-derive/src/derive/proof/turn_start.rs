@@ -22,6 +22,8 @@ pub(super) struct TurnStart {
     pub stop: String,
     /// Whether reasoning follows this prompt without an opening, neither in the prompt nor in the turn.
     lacks_opening: bool,
+    /// The words with which the prompt begins the thought; empty if it begins none.
+    pub begun_thought: String,
     /// The text that the generation prompt adds; empty if it is not known.
     generated: String,
     /// The text that prompts add elsewhere, if this one adds none.
@@ -124,8 +126,22 @@ impl TurnStart {
                 .as_deref()
                 .and_then(|turn| turn.strip_prefix(tail))
                 .is_some_and(|rest| rest.trim_start().starts_with(needle::REASONING));
+        let begun_thought = surplus.begun_thought(&state, thought.as_deref()).unwrap_or_default().to_owned();
         let (shared, tail) = (shared.min(tail.len()), tail.to_owned());
-        Some(Self { said, tail, shift, shared, state, stop, lacks_opening, generated, missing, trailer, prompt })
+        Some(Self {
+            said,
+            tail,
+            shift,
+            shared,
+            state,
+            stop,
+            lacks_opening,
+            begun_thought,
+            generated,
+            missing,
+            trailer,
+            prompt,
+        })
     }
 
     /// The end of the prompt, after the history.
@@ -239,7 +255,7 @@ impl TurnStart {
 
     /// The text without the stop, as engines return it: without the known token, or else without the marks that end the
     /// turn, or the last of them if the others close what this turn does not have. Ordinary text before one, such as a
-    /// bracket, belongs to the answer.
+    /// bracket, belongs to the answer. A turn that ends with another mark is returned without that one.
     pub fn without_stop<'t>(&self, text: &'t str, eos_token: Option<&str>) -> Option<&'t str> {
         let stop = self.stop.trim();
         if stop.is_empty() {
@@ -261,8 +277,21 @@ impl TurnStart {
         {
             ends.remove(0);
         }
-        if ends.is_empty() { text.strip_suffix(stop) } else { ends.into_iter().find_map(|end| text.strip_suffix(end)) }
+        let usual = match ends.as_slice() {
+            [] => text.strip_suffix(stop),
+            ends => ends.iter().find_map(|end| text.strip_suffix(end)),
+        };
+        usual.or_else(|| without_other_stop(text))
     }
+}
+
+/// The text without a mark at its end that closes nothing in it: no mark before has a word of it.
+fn without_other_stop(text: &str) -> Option<&str> {
+    let marks = Segmentation::Words;
+    let last = marks.last(text).filter(|last| marks.is_distinctive(last))?;
+    let before = text.strip_suffix(last)?;
+    let closes = marks.marks(before).into_iter().any(|mark| marks.share_a_word(mark, last, ""));
+    (!closes && !last.contains('/')).then_some(before)
 }
 
 /// The end of a prompt, beside that of plain turns.
@@ -305,11 +334,13 @@ impl Surplus<'_> {
                     false => State::Plain,
                 };
             }
-            if let Some(state) = opened(surplus, open) {
+            let close = before(before(after, needle::CONTENT), needle::NAMES[0]).trim();
+            if let Some(state) = opened(surplus, open, close) {
                 return state;
             }
         }
-        if let Some(state) = openings.iter().filter(|open| !open.is_empty()).find_map(|open| opened(surplus, open)) {
+        if let Some(state) = openings.iter().filter(|open| !open.is_empty()).find_map(|open| opened(surplus, open, ""))
+        {
             return state;
         }
         // No render shows reasoning: a mark after which content is left out opens it. Otherwise, guess by the words of the mark.
@@ -326,12 +357,23 @@ impl Surplus<'_> {
     }
 }
 
-/// Whether a prompt's surplus ends with the text that opens reasoning, or has more text after it.
-fn opened(surplus: &str, open: &str) -> Option<State> {
-    if surplus.trim_end().ends_with(open) {
-        return Some(State::Open(open.to_owned()));
+impl<'t> Surplus<'t> {
+    /// The words after the text that opens reasoning in this turn.
+    fn begun_thought(&self, state: &State, thought: Option<&str>) -> Option<&'t str> {
+        let (lead, _) = thought.filter(|_| matches!(state, State::Open(_)))?.split_once(needle::REASONING)?;
+        let open = lead.strip_prefix(self.shared).unwrap_or(lead).trim_start();
+        let (_, begun) = self.text.rsplit_once(open).filter(|_| !open.is_empty())?;
+        Some(begun).filter(|begun| !begun.trim().is_empty())
     }
-    surplus.contains(open).then(|| State::Closed(open.to_owned()))
+}
+
+/// Whether a prompt's surplus ends with the text that opens reasoning, or has more text after it: the beginning of a thought
+/// if there is no mark in it and a mark would close the thought.
+fn opened(surplus: &str, open: &str, close: &str) -> Option<State> {
+    let (_, begun) = surplus.rsplit_once(open)?;
+    let is_mark = |text: &str| Segmentation::Words.is_distinctive(text);
+    let is_open = begun.trim().is_empty() || is_mark(close) && !is_mark(begun);
+    Some(if is_open { State::Open(open.to_owned()) } else { State::Closed(open.to_owned()) })
 }
 
 /// The position at which a text opens the next turn.

@@ -41,6 +41,9 @@ fn the_state_is_the_effect_of_text_that_only_the_prompt_has() {
         (THOUGHT, "", State::Plain, &["<think>"][..]),
         (THOUGHT, "<think>", State::Open("<think>".to_owned()), &["<think>"]),
         (THOUGHT, "<think></think>", State::Closed("<think>".to_owned()), &["<think>"]),
+        // A prompt may begin the thought, or write one of its own.
+        (THOUGHT, "<think>Well, ", State::Open("<think>".to_owned()), &["<think>"]),
+        (THOUGHT, "<think>I need none.</think>", State::Closed("<think>".to_owned()), &["<think>"]),
         // No render shows it: the mark mentions reasoning.
         ("", "<think>", State::Open(String::new()), &[]),
         ("", "<think></think>", State::Closed(String::new()), &[]),
@@ -126,6 +129,16 @@ fn a_turn_is_cut_depending_on_what_its_prompt_opened() {
     // Such a prompt is for turns without reasoning.
     assert_eq!(cut("<think></think>", &thought), None);
     assert_eq!(cut("<think></think>", &plain), piece(Cut::Shared, "<assistant><think></think>", "Yes.<end>"));
+}
+
+#[test]
+fn the_words_with_which_a_prompt_begins_a_thought_are_known() {
+    let words = |turn: &str, prompt: &str| turn_start(&chat(turn, prompt)).0.unwrap().begun_thought;
+    let on_a_line = THOUGHT.replace("<think>", "<think>\n");
+    assert_eq!(words(&on_a_line, "<think>\nWell, "), "Well, ");
+    for prompt in ["", "<think>\n", "<think>\nI need none.</think>"] {
+        assert_eq!(words(&on_a_line, prompt), "", "{prompt}");
+    }
 }
 
 #[test]
@@ -238,6 +251,10 @@ fn engines_return_the_text_before_the_stop_token() {
         ("\n\n", "Yes.", None, None),
         ("<end>", "Yes.", None, None),
         ("", "Yes.", None, None),
+        // Another mark may end this turn, but not one that closes a part of it.
+        ("<|end|><|done|>", "<|run|>f()<|end|><|wait|>", None, Some("<|run|>f()<|end|>")),
+        ("<|end|>", "<|run|>f()<|/run|>", None, None),
+        ("<|end|>", "<|run|>f()<|run_end|>", None, None),
     ] {
         assert_eq!(turn_start(stop).without_stop(text, eos_token), shown, "{stop:?} {text}");
     }
