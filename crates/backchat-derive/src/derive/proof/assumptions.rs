@@ -9,8 +9,8 @@ use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{self, History, Reach, TestAnswer};
 use super::judge::Judge;
 use super::message_values::MessageValues;
-use super::renders::Scene;
-use super::request::Request;
+use super::renders::{Scene, generated};
+use super::request::{Request, setting_words};
 use super::turn_start::Cut;
 use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches, with_members};
@@ -108,6 +108,7 @@ impl<'t> Setup<'_, 't> {
         let ended = cases.iter().find(|case| case.expected.calls.is_empty() && case.expected.reasoning.is_none());
         let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
         found.extend(ended.and_then(|case| self.end(case)));
+        found.extend(ended.into_iter().flat_map(|case| self.without_prompt(case)));
         found.extend(self.other_reasoning(said, &usual));
         found.extend(self.rare_reasoning(said));
         found.extend(self.other_keys(said));
@@ -407,6 +408,31 @@ impl<'t> Setup<'_, 't> {
         let message = format!("every turn is followed by `{written}`, which the draft takes for the next prompt");
         let text = format!("{}{rest}", case.text);
         Some(Assumption::new(message, vec![Case { text, unstopped: None, ..case.clone() }]))
+    }
+
+    /// The settings under which the template writes no generation prompt, with which all turns of the proof start: the whole
+    /// prompt comes before the turn.
+    fn without_prompt(&self, case: &Case) -> Vec<Assumption> {
+        let Cutter { plain, offering, request, .. } = self.cutter;
+        if generated(plain, &case.history, &Setting::new()).is_empty() {
+            return Vec::new();
+        }
+        let settings = request.usage.settings.iter().filter(|setting| !setting.is_empty());
+        let lacking = settings.filter(|setting| generated(plain, &case.history, setting).is_empty());
+        let assumption = |setting: &Setting| {
+            let prompts = [(plain, false), (offering, true)].into_iter().filter_map(|(prober, offers_tools)| {
+                let prefix = prober.render(&case.history, setting, true)?;
+                let whole = prober.render(&case.with(case.said.clone()), setting, false)?;
+                let text = whole.strip_prefix(&prefix)?.trim_end().to_owned();
+                let setting = setting.clone();
+                Some(Case { prefix, text, whole, setting, offers_tools, unstopped: None, ..case.clone() })
+            });
+            let words = setting_words(setting);
+            let message = format!("with {words}, the template writes no generation prompt, at which the draft starts");
+            let variable = setting.keys().next().map(str::to_owned);
+            Assumption { variable, ..Assumption::new(message, prompts.collect()) }
+        };
+        lacking.map(assumption).collect()
     }
 
     fn outlook(&self, plain: &Prober<'_>, offering: &Prober<'_>, setting: &Setting) -> Outlook {

@@ -16,6 +16,7 @@ use super::assumptions::Assumption;
 use super::case::Case;
 use super::conversations;
 use super::judge::Judge;
+use super::request::setting_words;
 use super::verdict::{Branching, Fate, Loss, Verdict};
 use super::{Part, Proof, judge};
 use backchat_core::json::Value;
@@ -248,12 +249,6 @@ impl Proof<'_> {
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         verdict
     }
-}
-
-/// The variables of a setting, in words that follow "with".
-fn setting_words(setting: &Setting) -> String {
-    let words: Vec<String> = setting.iter().map(|(name, value)| format!("`{name}` set to {value}")).collect();
-    words.join(" and ")
 }
 
 /// What a draft does not read, with the option that proves it.

@@ -76,6 +76,12 @@ pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, options: &Optio
     }
 }
 
+/// The variables of a setting, in words that follow "with".
+pub(super) fn setting_words(setting: &Setting) -> String {
+    let words: Vec<String> = setting.iter().map(|(name, value)| format!("`{name}` set to {value}")).collect();
+    words.join(" and ")
+}
+
 fn user() -> Message {
     Message::User(needle::USER.to_owned())
 }

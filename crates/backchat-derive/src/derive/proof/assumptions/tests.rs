@@ -46,6 +46,18 @@ fn marks_that_change_with_the_clock_or_a_variable_are_read_or_reported() {
 }
 
 #[test]
+fn a_generation_prompt_that_a_setting_leaves_out_is_reported() {
+    let left_out = CHAT.replace("{% if add_generation_prompt %}", "{% if add_generation_prompt and mode != 'retry' %}");
+    let named = "with `mode` set to \"retry\", the template writes no generation prompt, at which the draft starts";
+    assert_eq!(assumed(&left_out, ANSWER, "{}"), [named]);
+    assert_eq!(assumed(CHAT, ANSWER, "{}"), [""; 0]);
+    // The turn starts there, too.
+    let header = ANSWER.replace("\"start_anchor\": \"<assistant>\"", "\"start_anchor_pattern\": \"<assistant>|$\"");
+    let header = header.replace("\"close\": \"<end>\"", "\"close\": [\"<assistant>\", \"<end>\"]");
+    assert_eq!(assumed(&left_out, &header, "{}"), [""; 0]);
+}
+
+#[test]
 fn a_member_of_a_variable_that_a_mark_repeats_is_read_or_reported() {
     let headed = |name: &str| {
         let headed = CHAT.replace("<{{ m.role }}>", &format!("<{{{{ m.role }}}}{{{{ {name} }}}}>"));

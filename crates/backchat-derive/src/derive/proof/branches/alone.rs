@@ -4,8 +4,9 @@
 
 use super::super::conversations::{self, Reach, TestAnswer};
 use super::super::judge::Judge;
+use super::super::request::setting_words;
 use super::super::verdict::{Fate, Loss, Verdict};
-use super::{Branch, Proof, is_about, setting_words};
+use super::{Branch, Proof, is_about};
 use crate::derive::proof::Case;
 use backchat_core::distinct;
 use backchat_probe::probe::Setting;

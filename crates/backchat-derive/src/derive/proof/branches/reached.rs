@@ -4,8 +4,9 @@
 use super::super::Proof;
 use super::super::case::{Case, Cutter, TurnStarts, offering};
 use super::super::conversations::{self, History, Reach, TestAnswer};
+use super::super::request::setting_words;
 use super::super::turn_start::Cut;
-use super::{Branch, setting_words};
+use super::Branch;
 use backchat_chat::Ran;
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
