@@ -12,7 +12,7 @@ mod variables;
 use super::goals::{Goal, Sought};
 use super::places::{Place, places};
 use crate::probe::{Answer, Message, Setting};
-use backchat_chat::Relation;
+use backchat_chat::{Relation, charge};
 use backchat_core::json::Value;
 use backchat_core::push_new;
 use earlier::earlier_texts;
@@ -27,6 +27,9 @@ const MOST_CALLS: usize = 24;
 
 /// How many suggestions of one likeness are made for one goal.
 const MOST: usize = 14;
+
+/// What a suggestion costs, in steps of the evaluator: the answer is copied.
+const SUGGESTING: usize = 40;
 
 /// A conversation that may reach a goal: an answer after the history of a known one.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,6 +120,7 @@ pub fn suggestions(
         }
         Sought::Change(name, arguments) => made.by_change(name, arguments),
     }
+    charge(SUGGESTING * (1 + made.found.len()));
     made.found
 }
 

@@ -246,6 +246,9 @@ impl<'t> Prober<'t> {
         let render = |shape: RequestShape| self.render_in(shape, messages, setting, generation_prompt);
         let own = self.request_shape;
         render(own).or_else(|| {
+            if self.renderer.exhausted().is_some() {
+                return None;
+            }
             let refused = self.refusal(messages, setting, generation_prompt);
             if self.cache.hopeless.borrow().contains(&refused) {
                 return None;
@@ -289,13 +292,22 @@ impl<'t> Prober<'t> {
     }
 
     fn outcome(&self, request: Request<'_>) -> Outcome {
-        self.renderer.render_context(&self.shared_context(request))
+        let hash = self.request_hash(request);
+        match (self.known_context(hash, request), self.renderer.exhausted()) {
+            // A context that was not rendered before is never rendered now.
+            (None, Some(error)) => Err(error),
+            (Some(context), _) => self.renderer.render_context(&context),
+            (None, None) => self.renderer.render_context(&self.shared_context(request)),
+        }
+    }
+
+    fn known_context(&self, hash: u64, request: Request<'_>) -> Option<Rc<Context>> {
+        self.cache.contexts.borrow().get(hash, |known| self.is_known(known, request)).cloned()
     }
 
     fn shared_context(&self, request: Request<'_>) -> Rc<Context> {
         let hash = self.request_hash(request);
-        let known = self.cache.contexts.borrow().get(hash, |known| self.is_known(known, request)).cloned();
-        known.unwrap_or_else(|| {
+        self.known_context(hash, request).unwrap_or_else(|| {
             let context = Rc::new(Context::with_tools(self.without_tools(request), self.tools(request)));
             self.cache.contexts.borrow_mut().insert(hash, self.requested(request), context.clone());
             context

@@ -239,6 +239,13 @@ fn a_template_that_never_ends_is_rendered_once() {
     let prober = Prober::new(&template, &variables, None);
     assert_eq!(prober.refuses_answers().map(|error| error.kind()), Some(RenderErrorKind::Exhausted));
     assert_eq!((prober.renders(), prober.at("2026-01-01T00:00:00").settled().is_none()), (1, true));
+    // Nothing is kept of what is asked after that, in any request shape.
+    let messages = said(Answer::content("Hello"));
+    assert_eq!(prober.render(&messages, &Setting::new(), false), None);
+    for shape in RequestShape::USUAL.forms() {
+        let request = Request { shape, messages: &messages, setting: &Setting::new(), generation_prompt: false };
+        assert!(prober.known_context(prober.request_hash(request), request).is_none());
+    }
 }
 
 #[test]
