@@ -277,7 +277,7 @@ impl Plan<'_> {
                 }
                 CallPart::Name => {
                     let before = pieces.get(..at).unwrap_or_default();
-                    let others = format!("{}{}", self.no_content(), self.no_marker(before, next));
+                    let others = format!("{}{}", self.no_other_part(), self.no_marker(before, next));
                     let name = if groups.bare { format!("{word}+") } else { format!("(?P<name>{word}+)") };
                     groups.has_name |= !groups.bare;
                     out.push_str(&format!("{others}{name}"));
@@ -342,19 +342,24 @@ impl Plan<'_> {
         has_tags && self.calls.several && !open.is_empty() && open.chars().all(marks::is_opening)
     }
 
-    /// Looks ahead that the word after the mark of a call, if it has one, does not open content instead.
-    fn no_content(&self) -> String {
+    /// Looks ahead that the word after the mark of a call, if it has one, does not open another part instead.
+    fn no_other_part(&self) -> String {
         let own = format!("{}{}", self.cut.section, self.cut.open);
-        let opens = [self.wire.content.open.as_str()].into_iter().chain(self.closes_before_content());
         let is_word = |word: &&str| !word.is_empty() && word.chars().all(text::is_word);
-        let words = opens.filter_map(|open| open.trim().strip_prefix(own.trim())).filter(is_word);
-        words.map(|word| format!("(?!{}(?![\\w.-]))", escape(word))).collect()
+        let words = distinct(
+            self.other_parts().flat_map(|mark| after_each(mark, own.trim())).map(str::trim_start).filter(is_word),
+        );
+        words.into_iter().map(|word| format!("(?!{}(?![\\w.-]))", escape(word))).collect()
     }
 
-    /// What closes reasoning and opens content, as it also begins an answer without reasoning.
-    fn closes_before_content(&self) -> impl Iterator<Item = &str> {
-        let reasoning = self.wire.reasoning.iter().filter(|reasoning| reasoning.empty.is_some());
-        reasoning.map(|reasoning| reasoning.close.as_str())
+    /// The marks that open reasoning and content.
+    fn other_parts(&self) -> impl Iterator<Item = &str> {
+        let reasoning = self.wire.reasoning.iter().flat_map(|reasoning| {
+            [&reasoning.open, &reasoning.close].into_iter().chain(&reasoning.answer_marks).map(String::as_str)
+        });
+        let content = &self.wire.content;
+        let beside = [&content.after_reasoning, &content.beside_calls].into_iter().flatten().map(|(open, _)| open);
+        reasoning.chain([&content.open].into_iter().chain(beside).chain(&content.labels).map(String::as_str))
     }
 
     /// Looks ahead that the text from the name on does not complete a marker that opens something else: if only a bracket
@@ -366,13 +371,9 @@ impl Plan<'_> {
         if lead.is_empty() || next.is_empty() {
             return String::new();
         }
-        let reasoning = self.wire.reasoning.iter().map(|reasoning| reasoning.open.as_str());
-        let content = &self.wire.content;
-        let contents = [Some(&content.open), content.after_reasoning.as_ref().map(|(open, _)| open)];
-        let contents = contents.into_iter().flatten().map(String::as_str).chain(self.closes_before_content());
-        let markers = reasoning.chain(contents).chain([self.cut.section.as_str()]);
+        let markers = self.other_parts().chain([self.cut.section.as_str()]);
         let mut others: Vec<String> = Vec::new();
-        for rest in markers.filter_map(|marker| marker.trim().strip_prefix(lead)).map(str::trim_start) {
+        for rest in markers.flat_map(|marker| after_each(marker, lead)).map(str::trim_start) {
             let end = rest.trim_start_matches(|c: char| text::is_word(c) || ".-".contains(c));
             let is_name = !end.is_empty() && end.len() < rest.len();
             if is_name && (end.starts_with(next) || next.starts_with(end)) {
@@ -393,6 +394,13 @@ impl Plan<'_> {
         let head = self.pieces(&self.without_left_out(&self.calls.body.head), &follows, &mut unread);
         format!("{}{head}", self.text(&self.cut.open))
     }
+}
+
+/// What follows each occurrence of a mark in a text without the white space around it; all of it if there is no mark.
+fn after_each<'t>(text: &'t str, mark: &str) -> impl Iterator<Item = &'t str> {
+    let text = text.trim();
+    let ends = text.match_indices(mark).map(|(at, mark)| at + mark.len());
+    ends.take(if mark.is_empty() { 1 } else { usize::MAX }).filter_map(|end| text.get(end..))
 }
 
 /// The text after a part of a head. If only white space is left, that and the text after the head.

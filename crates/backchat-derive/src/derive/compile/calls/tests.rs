@@ -288,6 +288,25 @@ fn a_word_that_opens_content_is_not_the_name_of_a_call() {
 }
 
 #[test]
+fn what_opens_reasoning_or_content_behind_the_mark_of_calls_is_no_name() {
+    for (open, after, close) in [("<to ", ">", "<to user>"), (">>", "\n", "\n>>user\n")] {
+        let wire = WireFormat {
+            reasoning: Some(reasoning(&format!("{open}self{after}"), close)),
+            content: Content { labels: vec![format!("{open}user")], ..Content::default() },
+            ..wire_with(["", open, "", "\n", ""], named_body(after, Arguments::Json))
+        };
+        for (text, content, calls) in [
+            (format!("{open}self{after}{{x}} it is.{close}Yes.<end>"), "Yes.", ""),
+            (format!("{open}self{after}\"Hm.\"{close}{{}}<end>"), "{}", ""),
+            (format!("{open}selfless{after}{{\"a\": 1}}<end>"), "", "selfless{\"a\": 1}"),
+        ] {
+            let (said, made) = plain(&wire, &text);
+            assert_eq!((said.as_str(), made.concat().as_str()), (content, calls), "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_mark_that_opens_content_is_not_that_of_a_call() {
     let thought = Reasoning { empty: Some("<to user>".to_owned()), ..reasoning("<plan>", "<to user>") };
     let wire = WireFormat {
