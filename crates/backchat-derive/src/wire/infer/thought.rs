@@ -182,7 +182,8 @@ fn prefilled(prompts: &[Prompt], mark: &str) -> Option<String> {
 fn emptied<'l>(lead: &'l str, open: &str, mark: &str) -> Option<(&'l str, &'l str)> {
     let at = lead.find(mark).filter(|_| !mark.is_empty())?;
     let before = lead.get(..at)?.trim();
-    if !before.is_empty() && before != open {
+    // The mark may also begin the opening, as it begins each part.
+    if !before.is_empty() && before != open || before.is_empty() && open.starts_with(mark) {
         return None;
     }
     let after = at + mark.len();
@@ -228,6 +229,8 @@ mod tests {
             assert_eq!(emptied(lead, "<think>", "</think>"), expected, "{lead:?}");
         }
         assert_eq!(emptied("<think>", "<think>", ""), None);
+        // Each part begins with the mark that follows reasoning, and reasoning does, too.
+        assert_eq!(emptied("<|part|>answer", "<|part|>thought", "<|part|>"), None);
     }
 
     #[test]
