@@ -54,7 +54,7 @@ pub(in crate::derive) enum ThoughtStart {
     /// The start of the turn, with any white space.
     #[default]
     Spaced,
-    /// The white space of renders.
+    /// The white space of renders. Where nothing opens reasoning, the start of every turn.
     Exact,
     /// That, and the close of reasoning somewhere after it: answers begin with the same sign.
     Closed,
@@ -117,6 +117,8 @@ impl Choices {
                 let starts = [ThoughtStart::Exact, ThoughtStart::Closed];
                 found.extend(starts.map(|thought_start| Choices { thought_start, ..*self }));
             }
+            let is_unopened = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.open.trim().is_empty());
+            found.extend(is_unopened.then_some(Choices { thought_start: ThoughtStart::Exact, ..*self }));
             // Where a sign opens calls, the start of the line tells them from prose: tried before the guards.
             let at_lines = sign_begins_lines(wire, self);
             found.extend(at_lines.then_some(Choices { after_content: true, ..*self }));

@@ -13,7 +13,8 @@ pub(super) fn field(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let mut field = Object::new();
     let whole = whole_close(wire, reasoning);
     let open = match reasoning.open.trim().is_empty() {
-        // Without an opening, there is reasoning if the closing mark occurs at all.
+        // Without an opening, there is reasoning if the closing mark occurs at all, or in every turn.
+        true if choices.thought_start == ThoughtStart::Exact => Delimiter::Pattern("^".to_owned()),
         true => Delimiter::Pattern(format!("^(?=.*?{})", escape(whole))),
         false => opening(wire, reasoning, choices.thought_start),
     };
@@ -138,6 +139,10 @@ mod tests {
         let message = read(&draft(&bare), "Hm.</think>Yes.<end>");
         assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm.", "content": "Yes."}"#);
         assert_eq!(read(&draft(&bare), "Yes.<end>").to_string(), r#"{"role": "assistant", "content": "Yes."}"#);
+        // Unless every turn begins with it.
+        let always = Choices { thought_start: ThoughtStart::Exact, ..Choices::default() };
+        let message = read(&compile(&bare, &always, "thinking"), "Hm.<end>");
+        assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm."}"#);
     }
 
     #[test]
