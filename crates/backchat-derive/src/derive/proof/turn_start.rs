@@ -246,7 +246,12 @@ impl TurnStart {
         let text = text.strip_suffix(&self.trailer).unwrap_or(text);
         let last = parts.filter_map(|part| text.rfind(part).map(|at| at + part.len())).max().unwrap_or(text.len());
         let end = last + next_turn(slice(text, last..), &self.generated);
-        let text = text.get(..end).unwrap_or(text);
+        // A turn may have its header again, between its parts: only then its stop follows, and none comes before.
+        let stop = self.stop.trim();
+        let is_stopped = stop.is_empty() || slice(text, ..end).trim_end().ends_with(stop);
+        let again = slice(text, end..).strip_prefix(self.generated.trim());
+        let is_own = !is_stopped && again.is_some_and(|rest| rest.trim() == stop);
+        let text = text.get(..end).filter(|_| !is_own).unwrap_or(text);
         match self.stop.trim() {
             "" => text.len(),
             _ => text.trim_end().len(),

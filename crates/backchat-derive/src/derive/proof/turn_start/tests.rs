@@ -132,6 +132,23 @@ fn a_turn_is_cut_depending_on_what_its_prompt_opened() {
 }
 
 #[test]
+fn a_turn_may_have_its_header_between_its_parts() {
+    let text = |between: &str| {
+        let thought = THOUGHT.replace("</think>", &format!("</think>{between}<assistant>"));
+        let template = ChatTemplate::compile(&chat(&thought, "")).unwrap();
+        let variables = Object::new();
+        let input = backchat_probe::probe::ReasoningInput::Key("reasoning_content".to_owned());
+        let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
+        let history = &histories(false, false)[0];
+        let turn_start = TurnStart::find(&scene(&prober, history), &Tokens::default(), &mut Vec::new()).unwrap();
+        turn_start.cut(&scene(&prober, history), &Answer::default().with_reasoning("Hm."), &[]).unwrap().0.text
+    };
+    assert_eq!(text("<part>"), "<think>Hm.</think><part><assistant><end>");
+    // At its stop a turn is over.
+    assert_eq!(text("<end>"), "<think>Hm.</think><end>");
+}
+
+#[test]
 fn the_words_with_which_a_prompt_begins_a_thought_are_known() {
     let words = |turn: &str, prompt: &str| turn_start(&chat(turn, prompt)).0.unwrap().begun_thought;
     let on_a_line = THOUGHT.replace("<think>", "<think>\n");
