@@ -135,6 +135,10 @@ impl Plan<'_> {
                 let at_end = if has_mark { String::new() } else { format!("(?=\\s*(?:{}))", self.ends_of_turn()) };
                 format!("(?:\\s*{}|(?={}))", self.with_space(format!("{end}{at_end}")), self.followed_by(&followers))
             }
+            // The white space before the end of the turn would be content of its own, in place of that before the calls.
+            None if self.leaves_white_space() && !self.text_follows() => {
+                format!("(?:\\s*(?={})|(?={}))", self.ends_of_turn(), self.followed_by(&followers))
+            }
             None => format!("(?={})", self.followed_by(&followers)),
         }
     }

@@ -264,6 +264,15 @@ fn content_ends_where_a_call_begins() {
 }
 
 #[test]
+fn the_line_break_behind_the_last_call_is_no_content() {
+    let wire = wire_with(["<calls>\n", "", ")", "\n", ""], named_body("(", Arguments::Json));
+    for end in ["\n<end>", "<end>", "\n", ""] {
+        let (said, made) = plain(&wire, &format!("Look.<calls>\nf({{\"a\": 1}})\ng({{}}){end}"));
+        assert_eq!((said.as_str(), made.len()), ("Look.", 2), "{end:?}");
+    }
+}
+
+#[test]
 fn a_word_that_opens_content_is_not_the_name_of_a_call() {
     let opened = |open: &str, mark: [&str; 5]| {
         let content = Content { open: open.to_owned(), ..Content::default() };
