@@ -57,8 +57,8 @@ def derive(
       sglang, smg, portable; or a list of them.
     - `variables`: Set template variables.
     - `samples`: Also test the draft on recorded outputs of the model, and learn from them.
-    - `reasoning_field`: Name the field for reasoning, which is also its key in messages; the default is the key that the chat
-      template reads, such as reasoning_content.
+    - `reasoning_field`: Name the field for reasoning, which is also its key in messages; the default is thinking if the chat
+      template reads that or reasoning_content, or else the key that it reads.
     - `template_name`: Select one of several chat templates.
     - `budget`: Allow this many times the usual work for examining a template.
 

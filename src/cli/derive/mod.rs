@@ -91,8 +91,8 @@ pub struct Derive {
     format: OutputFormat,
     #[command(flatten)]
     selected: Selected,
-    /// Name the field for reasoning, which is also its key in messages; the default is the key that the chat template
-    /// reads, such as reasoning_content
+    /// Name the field for reasoning, which is also its key in messages; the default is thinking if the chat template reads
+    /// that or reasoning_content, or else the key that it reads
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_values::target(), hide_possible_values = true, help = target_help())]
