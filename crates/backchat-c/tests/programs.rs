@@ -139,7 +139,7 @@ fn random_calls_are_never_undefined_behavior() {
     let folder = tempfile::tempdir().unwrap();
     let source = "tests/programs/random.c";
     let Some(program) = compile("cc", "-std=c99", source, "libbackchat_c.a", folder.path()) else { return };
-    let calls = std::env::var("BACKCHAT_RANDOM_CALLS").unwrap_or_else(|_| "20000".to_owned());
+    let calls = std::env::var("BACKCHAT_RANDOM_CALLS").unwrap_or_else(|_| "5000".to_owned());
     text(&run(Command::new(&program).args([calls.as_str(), "7"]), folder.path()));
     if !exists("valgrind") {
         eprintln!("skipped: valgrind is not installed");
