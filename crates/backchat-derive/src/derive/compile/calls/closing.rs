@@ -137,7 +137,12 @@ impl Plan<'_> {
             }
             // The white space before the end of the turn would be content of its own, in place of that before the calls.
             None if self.leaves_white_space() && !self.text_follows() => {
-                format!("(?:\\s*(?={})|(?={}))", self.ends_of_turn(), self.followed_by(&followers))
+                let is_end = |other: &str| other == "\\Z" || self.stops().any(|stop| escape(stop) == other);
+                followers.retain(|other| !is_end(other));
+                let end = format!("\\s*(?={})", self.ends_of_turn());
+                let is_followed = !followers.is_empty() || self.calls_follow().is_some();
+                let others = is_followed.then(|| format!("(?={})", self.followed_by(&followers)));
+                any_of([end].into_iter().chain(others))
             }
             None => format!("(?={})", self.followed_by(&followers)),
         }
@@ -276,11 +281,9 @@ impl Plan<'_> {
 
     /// A pattern for any of the texts that can follow a call.
     pub(super) fn followed_by(&self, followers: &[String]) -> String {
-        let others = format!("\\s*(?:{})", followers.join("|"));
-        match self.calls_follow().filter(|_| self.parts_exactly()) {
-            Some(next) => any_of(vec![next, others]),
-            None => others,
-        }
+        let others = (!followers.is_empty()).then(|| format!("\\s*(?:{})", followers.join("|")));
+        let next = self.calls_follow().filter(|_| self.parts_exactly());
+        any_of(next.into_iter().chain(others))
     }
 
     /// The mark or the label of content after calls.
