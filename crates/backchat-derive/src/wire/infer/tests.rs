@@ -220,6 +220,18 @@ fn the_prompt_may_open_reasoning_that_renders_only_close() {
 }
 
 #[test]
+fn a_prompt_that_opens_reasoning_under_a_setting_has_no_longer_header() {
+    let opened = "<|part|>thought<|text|>";
+    let source = chat_template(&format!("{opened}{{{{ m.thinking or '' }}}}<|over|>{{{{ m.content }}}}"));
+    let asked = format!("<|assistant|>{{% if think %}}{opened}{{% endif %}}{{% endif %}}");
+    let wire = inferred(&source.replace("<|assistant|>{% endif %}", &asked)).unwrap();
+    let reasoning = wire.reasoning.unwrap();
+    assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), (opened, "<|over|>"));
+    assert!(wire.prompts.iter().all(|prompt| prompt.header == "<|assistant|>"), "{:?}", wire.prompts);
+    assert!(wire.prompts.iter().any(|prompt| prompt.prefill == opened), "{:?}", wire.prompts);
+}
+
+#[test]
 fn reasoning_that_only_prompts_open_begins_after_the_header() {
     // Renders show empty reasoning before every answer, and remove reasoning from content.
     let source = chat_template("<think></think>{{ m.content.split('</think>')[-1] }}")
