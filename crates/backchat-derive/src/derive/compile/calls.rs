@@ -49,6 +49,12 @@ pub(super) fn opening(wire: &WireFormat, calls: &Calls, choices: &Choices) -> St
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
     match wire.segmentation.is_distinctive(&first) {
+        // Another part may begin with the mark, too: then a text that holds it alone is none.
+        true if choices.guard == Guard::Always
+            && plan.other_parts().any(|part| part.trim().starts_with(first.trim())) =>
+        {
+            plan.begin()
+        }
         true => spaced(first.trim()),
         // A section mark that is not distinctive counts only if a call follows.
         false if !plan.cut.section.trim().is_empty() => {

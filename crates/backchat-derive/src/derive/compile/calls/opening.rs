@@ -353,7 +353,7 @@ impl Plan<'_> {
     }
 
     /// The marks that open reasoning and content.
-    fn other_parts(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn other_parts(&self) -> impl Iterator<Item = &str> {
         let reasoning = self.wire.reasoning.iter().flat_map(|reasoning| {
             [&reasoning.open, &reasoning.close].into_iter().chain(&reasoning.answer_marks).map(String::as_str)
         });

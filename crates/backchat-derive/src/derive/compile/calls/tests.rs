@@ -264,6 +264,19 @@ fn content_ends_where_a_call_begins() {
 }
 
 #[test]
+fn content_may_hold_the_mark_that_parts_share_if_no_name_follows() {
+    let marks = Content { open: "<|part|>say<|text|>".to_owned(), ..Content::default() };
+    let wire = WireFormat {
+        content: marks,
+        ..wire_with(["", "<|part|>", "<|over|>", "", ""], named_body("<|text|>", Arguments::Json))
+    };
+    let text = "<|part|>say<|text|>No <|part|> here.<|part|>f<|text|>{}<|over|><end>";
+    let guarded = Choices { guard: Guard::Always, ..Choices::default() };
+    assert_eq!(read_under(&wire, guarded, text), ("No <|part|> here.".to_owned(), vec!["f{}".to_owned()]));
+    assert_eq!(plain(&wire, text).0, "No", "the plain close is the mark");
+}
+
+#[test]
 fn the_line_break_behind_the_last_call_is_no_content() {
     let wire = wire_with(["<calls>\n", "", ")", "\n", ""], named_body("(", Arguments::Json));
     for end in ["\n<end>", "<end>", "\n", ""] {
