@@ -70,6 +70,13 @@ pub(super) fn find(
         if cases.iter().any(|case| case.drops_content) && !cases.iter().any(beside) {
             claim(Part::Content, "content beside a call: the chat template drops it".to_owned());
         }
+        if cases.iter().any(reasoning) && cases.iter().any(calls) {
+            for (called, place) in [(true, "beside a call"), (false, "without calls")] {
+                if !cases.iter().any(|case| reasoning(case) && calls(case) == called) {
+                    claim(Part::Reasoning, format!("reasoning {place}: the chat template drops it"));
+                }
+            }
+        }
     }
     (scope, unverified)
 }
@@ -91,12 +98,31 @@ mod tests {
             Case::by_hand("Yes.", Answer::content("Yes.")),
             Case::by_hand("Hm.", Answer::content("Yes.").with_reasoning("Hm.")),
             Case::by_hand("f", calls_answer(&[("f", "{}"), ("g", "{}")])),
+            Case::by_hand("Hm.f", calls_answer(&[("f", "{}")]).with_reasoning("Hm.")),
         ];
         let (scope, open) = scope_of(&cases, &[&cases[0], &cases[2]]);
         assert_eq!(scope.proved, ["content", "calls", "several calls"]);
         // Reasoning is shown but was misread: a failure, not a gap.
         assert_eq!(scope.not_shown, ["content beside calls", "ids"]);
         assert_eq!(open, [""; 0]);
+    }
+
+    #[test]
+    fn reasoning_that_only_some_turns_show_is_reported() {
+        let (said, called) = (Answer::content("Yes."), calls_answer(&[("f", "{}")]));
+        let thinking = |answer: &Answer| Case::by_hand("Hm.", answer.clone().with_reasoning("Hm."));
+        let plain = || [&said, &called].map(|answer| Case::by_hand("f", answer.clone()));
+        let open = |cases: &[Case]| {
+            let open = scope_of(cases, &cases.iter().collect::<Vec<_>>()).1;
+            open.into_iter().filter(|claim| claim.contains("reasoning")).collect::<Vec<_>>()
+        };
+        let [first, second] = plain();
+        let dropped = |place: &str| vec![format!("reasoning {place}: the chat template drops it")];
+        assert_eq!(open(&[first.clone(), second.clone(), thinking(&said)]), dropped("beside a call"));
+        assert_eq!(open(&[first.clone(), second.clone(), thinking(&called)]), dropped("without calls"));
+        assert_eq!(open(&[first.clone(), second, thinking(&said), thinking(&called)]), [""; 0]);
+        // Without calls there is nothing to be beside.
+        assert_eq!(open(&[first, thinking(&said)]), [""; 0]);
     }
 
     #[test]
