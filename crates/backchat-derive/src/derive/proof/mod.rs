@@ -283,10 +283,19 @@ impl<'t> Proof<'t> {
         Judge::new(template, self.tools.clone(), &self.plain, &self.offering)
     }
 
-    /// The cases with a template's own delimiters.
+    /// The cases with the beginnings of a template's own delimiters, but none in which the chat template takes one of them for a
+    /// mark and writes the rest elsewhere.
     fn cases_about(&self, template: &Template) -> Vec<Case> {
         let said = conversations::about(&marks(template), self.request.calls.named_ids);
-        self.cut(|cutter| cutter.cases(&said))
+        let mut cases = self.cut(|cutter| cutter.cases(&said));
+        let is_whole = |case: &Case| {
+            let content = case.said.content.as_deref();
+            content.is_none_or(|content| case.text.contains(content.trim()))
+        };
+        if self.cases.iter().any(|case| case.expected.content.is_some() && is_whole(case)) {
+            cases.retain(is_whole);
+        }
+        cases
     }
 
     /// The cases with text like a template's own delimiters, if that is ordinary text, and those with the open of a call
@@ -522,6 +531,18 @@ mod tests {
         assert!(saw(CHAT, ANSWER, &[]) && saw(silent, plain, &["calls"]));
         assert!(!saw(CHAT, plain, &["calls"]), "renders show calls");
         assert!(!saw(silent, ANSWER, &["calls"]), "the template claims to read calls");
+    }
+
+    #[test]
+    fn content_in_which_the_chat_template_finds_a_mark_is_no_case() {
+        let answer = template(&ANSWER.replace("</weigh>", "</weigh><answer>"));
+        let about = |content: &str| {
+            let source = CHAT.replace("{{ m.content }}", content);
+            with_proof(&source, |proof| {
+                proof.cases_about(&answer).iter().filter(|case| case.said.content.is_some()).count()
+            })
+        };
+        assert_eq!([about("{{ m.content }}"), about("{{ m.content.split('</weigh>')[-1] }}")], [1, 0]);
     }
 
     #[test]
