@@ -22,7 +22,7 @@ pub(super) use pairs::{JSON_STRING, MEMBER};
 pub(super) use pattern::{any_of, escape, one_or_many, without_doubled_space, written};
 
 use super::needed::holds_probe;
-use crate::wire::structure::{FoundBy, Prompt, WireFormat};
+use crate::wire::structure::{FoundBy, Place, Prompt, WireFormat};
 use backchat_core::json::{Object, Value};
 use backchat_core::{distinct, push_new};
 use backchat_parser::pattern::Pattern;
@@ -231,6 +231,27 @@ fn footers(wire: &WireFormat) -> Vec<&str> {
     footers
 }
 
+/// Where an answer begins, as a pattern: at the start of the turn or after reasoning.
+fn start_of_answer(wire: &WireFormat) -> String {
+    any_of(starts_of_answer(wire))
+}
+
+fn starts_of_answer(wire: &WireFormat) -> impl Iterator<Item = String> {
+    let reasoning = wire.reasoning.as_ref().filter(|reasoning| !reasoning.is_late);
+    let close = reasoning.map(|reasoning| reasoning.close.trim()).filter(|close| !close.is_empty());
+    let behind = close.map(|close| format!("(?<={})\\s*", escape(close)));
+    ["^\\s*".to_owned()].into_iter().chain(behind)
+}
+
+/// Where an answer begins if it comes behind calls, too. The close of a call takes the white space behind it.
+fn start_behind_calls(wire: &WireFormat) -> Option<String> {
+    let calls = wire.calls.as_ref().filter(|_| wire.content.place == Place::After)?;
+    let cut = calls.cuts.first()?;
+    let closes = [&cut.section_close, &cut.close].map(|close| close.trim());
+    let close = closes.into_iter().find(|close| wire.is_distinct(close))?;
+    Some(format!("(?<={}\\s*)", escape(close)))
+}
+
 /// Where an answer begins, as a pattern: at the start of the turn or after reasoning, with the white space of renders alone.
 fn exact_start_of_answer(wire: &WireFormat) -> String {
     match &wire.reasoning {
@@ -238,16 +259,6 @@ fn exact_start_of_answer(wire: &WireFormat) -> String {
             format!("(?:^|(?<={}))", escape(&reasoning.close))
         }
         _ => "^".to_owned(),
-    }
-}
-
-/// Where an answer begins, as a pattern: at the start of the turn or after reasoning.
-fn start_of_answer(wire: &WireFormat) -> String {
-    match &wire.reasoning {
-        Some(reasoning) if !reasoning.close.trim().is_empty() && !reasoning.is_late => {
-            format!("(?:^\\s*|(?<={})\\s*)", escape(reasoning.close.trim()))
-        }
-        _ => "^\\s*".to_owned(),
     }
 }
 
@@ -360,7 +371,8 @@ fn content_open(wire: &WireFormat, opens: Vec<String>) -> Delimiter {
     if !opens.iter().any(is_sign) {
         return Delimiter::Literals(opens);
     }
-    let start = |open: &String| if is_sign(open) { start_of_answer(wire) } else { String::new() };
+    let starts = any_of(starts_of_answer(wire).chain(start_behind_calls(wire)));
+    let start = |open: &String| if is_sign(open) { starts.as_str() } else { "" };
     Delimiter::Pattern(any_of(opens.iter().map(|open| format!("{}{}", start(open), escape(open)))))
 }
 
@@ -490,6 +502,11 @@ mod tests {
         let message = read(&draft(&begun), ">Yes.<call>{\"name\": \"f\", \"arguments\": {}}</call><end>");
         assert_eq!(message.get("content"), Some(&"Yes.".into()));
         assert_eq!(said_calls(&message), ["f{}"]);
+        // An answer may start behind calls.
+        let content = Content { open: "#### ".to_owned(), place: Place::After, ..Content::default() };
+        let behind = WireFormat { content, prompts: vec![prompt("<bot>")], ..begun };
+        let message = read(&draft(&behind), "<call>{\"name\": \"f\", \"arguments\": {}}</call>\n#### Yes.<end>");
+        assert_eq!(message.get("content"), Some(&"Yes.".into()));
     }
 
     #[test]
