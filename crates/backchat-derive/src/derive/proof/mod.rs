@@ -48,6 +48,7 @@ use assumptions::{Assumption, Setup};
 use backchat_chat::{ChatTemplate, ended};
 use backchat_core::distinct;
 use backchat_core::json::Value;
+use backchat_core::text::slice;
 use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
@@ -289,8 +290,9 @@ impl<'t> Proof<'t> {
         let said = conversations::about(&marks(template), self.request.calls.named_ids);
         let mut cases = self.cut(|cutter| cutter.cases(&said));
         let is_whole = |case: &Case| {
-            let content = case.said.content.as_deref();
-            content.is_none_or(|content| case.text.contains(content.trim()))
+            let Some(content) = case.said.content.as_deref().map(str::trim) else { return true };
+            let json = Value::from(content).to_string();
+            [content, slice(&json, 1..json.len() - 1)].iter().any(|written| case.text.contains(written))
         };
         if self.cases.iter().any(|case| case.expected.content.is_some() && is_whole(case)) {
             cases.retain(is_whole);
