@@ -351,7 +351,8 @@ fn content_patterns(wire: &WireFormat, choices: &Choices, closes: &[String]) -> 
     if let Some(reasoning) = wire.reasoning.as_ref().filter(|reasoning| reasoning.empty.is_some() && !is_open) {
         let label = reasoning.close.trim();
         if !wire.is_distinct(label) {
-            patterns.push(format!("^\\s*{}", spaced(label)));
+            let start = any_of(["^\\s*".to_owned()].into_iter().chain(start_behind_calls(wire)));
+            patterns.push(format!("{start}{}", spaced(label)));
         }
     }
     // Prose may contain a label, so it counts only at the start of the turn.
@@ -405,7 +406,7 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
 mod tests {
     use super::*;
     use crate::derive::by_hand::{draft, object_body, prompt, read, reasoning, said_calls, value, wire, wire_with};
-    use crate::wire::structure::Content;
+    use crate::wire::structure::{Content, Reasoning};
     use backchat_probe::probe::steady::WORD;
 
     #[test]
@@ -490,6 +491,21 @@ mod tests {
             let message = read(&draft(&marked), text);
             assert_eq!(message.get("content"), Some(&"Yes.".into()), "{text}");
             assert_eq!(said_calls(&message), ["f{}"], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_label_of_every_answer_is_no_content_behind_calls() {
+        let thought = Reasoning { empty: Some("\nAnswer: ".to_owned()), ..reasoning("## Plan\n", "\n\nAnswer: ") };
+        let wire = WireFormat {
+            reasoning: Some(thought),
+            content: Content { place: Place::After, ..Content::default() },
+            ..wire_with(["<tools>\n", "", "", "\n", "\n</tools>"], object_body())
+        };
+        let calls = "<tools>\n{\"name\": \"f\", \"arguments\": {}}\n</tools>";
+        for text in ["\nAnswer: Yes.", &format!("{calls}\nAnswer: Yes."), "## Plan\nHm.\n\nAnswer: Yes."] {
+            let message = read(&draft(&wire), &format!("{text}<end>"));
+            assert_eq!(message.get("content"), Some(&"Yes.".into()), "{text}");
         }
     }
 
