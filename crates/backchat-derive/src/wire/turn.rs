@@ -114,21 +114,31 @@ impl Turns<'_, '_> {
             }
         }
         if close.is_some() {
-            self.begin_where_shorter_prompts_end(&mut prompts);
+            self.begin_where_shorter_prompts_end(&mut prompts, leads);
         }
         prompts
     }
 
-    /// Moves marks with which every turn begins, as with the marks of empty reasoning, from a header to the prefill if another
-    /// prompt ends before them: that is where turns begin.
-    fn begin_where_shorter_prompts_end(&self, prompts: &mut [Prompt]) {
+    /// Moves marks from a header to the prefill, such as those of reasoning, if another prompt ends before them and the turns
+    /// behind that one begin with them, too, as with the marks of empty reasoning.
+    fn begin_where_shorter_prompts_end(
+        &self,
+        prompts: &mut [Prompt],
+        leads: impl Fn(&Self, History, &Setting) -> Leads,
+    ) {
         let known = prompts.to_vec();
         for prompt in prompts.iter_mut().filter(|prompt| prompt.prefill.is_empty() && !prompt.header_in_prompt_only) {
+            let whole = format!("{}{}", prompt.before, prompt.header);
+            let begin_alike = |other: &&Prompt| {
+                let Leads { all, thought } = leads(self, other.after, &other.setting);
+                all.iter().chain(&thought).all(|lead| lead.starts_with(&whole))
+            };
             let alike = known.iter().filter(|other| other.after == prompt.after && other.before == prompt.before);
             let shorter = alike.filter(|other| other.prefill.is_empty() && !other.header.trim().is_empty());
-            let more = shorter.filter_map(|other| prompt.header.strip_prefix(&other.header));
-            let more = more.filter(|more| self.segmentation.is_distinctive(more)).max_by_key(|more| more.len());
-            if let Some(more) = more.map(str::to_owned) {
+            let more = |other: &Prompt| prompt.header.strip_prefix(&other.header).map(str::to_owned);
+            let is_mark = |other: &&Prompt| more(other).is_some_and(|more| self.segmentation.is_distinctive(&more));
+            let shortest = shorter.filter(is_mark).filter(begin_alike).min_by_key(|other| other.header.len());
+            if let Some(more) = shortest.and_then(more) {
                 prompt.header.truncate(prompt.header.len() - more.len());
                 prompt.prefill = more;
             }

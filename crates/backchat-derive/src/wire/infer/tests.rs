@@ -229,6 +229,12 @@ fn a_prompt_that_opens_reasoning_under_a_setting_has_no_longer_header() {
     assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), (opened, "<|over|>"));
     assert!(wire.prompts.iter().all(|prompt| prompt.header == "<|assistant|>"), "{:?}", wire.prompts);
     assert!(wire.prompts.iter().any(|prompt| prompt.prefill == opened), "{:?}", wire.prompts);
+    // A mark that turns under a setting have alone is a part of their header.
+    let label = "{% if fast %}<|fast|>{% endif %}";
+    let source = chat_template(&format!("{label}{THOUGHT}{{{{ m.content }}}}"));
+    let wire =
+        inferred(&source.replace("<|assistant|>{% endif %}", &format!("<|assistant|>{label}{{% endif %}}"))).unwrap();
+    assert!(wire.prompts.iter().any(|prompt| prompt.header == "<|assistant|><|fast|>"), "{:?}", wire.prompts);
 }
 
 #[test]
