@@ -292,13 +292,12 @@ impl<'t> Prober<'t> {
     }
 
     fn outcome(&self, request: Request<'_>) -> Outcome {
-        let hash = self.request_hash(request);
-        match (self.known_context(hash, request), self.renderer.exhausted()) {
+        let context = match self.renderer.exhausted() {
             // A context that was not rendered before is never rendered now.
-            (None, Some(error)) => Err(error),
-            (Some(context), _) => self.renderer.render_context(&context),
-            (None, None) => self.renderer.render_context(&self.shared_context(request)),
-        }
+            Some(error) => self.known_context(self.request_hash(request), request).ok_or(error)?,
+            None => self.shared_context(request),
+        };
+        self.renderer.render_context(&context)
     }
 
     fn known_context(&self, hash: u64, request: Request<'_>) -> Option<Rc<Context>> {

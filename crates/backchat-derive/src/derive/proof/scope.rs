@@ -73,7 +73,7 @@ pub(super) fn find(
         if cases.iter().any(reasoning) && cases.iter().any(calls) {
             for (called, place) in [(true, "beside a call"), (false, "without calls")] {
                 if !cases.iter().any(|case| reasoning(case) && calls(case) == called) {
-                    claim(Part::Reasoning, format!("reasoning {place}: the chat template drops it"));
+                    claim(Part::Reasoning, format!("reasoning {place}: no turn of the chat template shows it"));
                 }
             }
         }
@@ -117,7 +117,7 @@ mod tests {
             open.into_iter().filter(|claim| claim.contains("reasoning")).collect::<Vec<_>>()
         };
         let [first, second] = plain();
-        let dropped = |place: &str| vec![format!("reasoning {place}: the chat template drops it")];
+        let dropped = |place: &str| vec![format!("reasoning {place}: no turn of the chat template shows it")];
         assert_eq!(open(&[first.clone(), second.clone(), thinking(&said)]), dropped("beside a call"));
         assert_eq!(open(&[first.clone(), second.clone(), thinking(&called)]), dropped("without calls"));
         assert_eq!(open(&[first.clone(), second, thinking(&said), thinking(&called)]), [""; 0]);
